@@ -69,7 +69,7 @@ def build_session_file(session: Session, **options: Any) -> dict[str, bytes]:
 
 @register_case
 def build_growth_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """The lines of one message state more and more output; only the last line has the true number."""
+    """The lines of one message state an increasing output count; only the last line has the true number."""
     s = Session("growth", "2.0.76")
     s.add_prompt()
     s.add_answer("1", build_usage(12, 1, 3000, 500), stop=None, model=OPUS_45)
@@ -90,7 +90,7 @@ def build_growth_downwards_case() -> tuple[dict[str, bytes], list[CountedMessage
 
 @register_case
 def build_repeats_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Every line of a message repeats its whole usage; it counts once."""
+    """Every line of a message repeats the message's whole usage, which counts once."""
     s = Session("repeats")
     s.add_prompt()
     for text in ("One.", "Two.", "Three."):
@@ -105,7 +105,7 @@ def build_repeats_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_missing_request_id_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Lines have no requestId (other endpoints, redacted archives): the message id alone tells repeats."""
+    """Lines have no requestId (other endpoints, redacted archives): only the message id identifies repeats."""
     s = Session("missing-request-id")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80), request=None)
@@ -116,7 +116,7 @@ def build_missing_request_id_case() -> tuple[dict[str, bytes], list[CountedMessa
 
 @register_case
 def build_several_request_ids_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """The lines of one message bear different requestIds: it is still one message."""
+    """The lines of one message have different requestIds: it is still one message."""
     s = Session("several-request-ids")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80), request="a")
@@ -126,7 +126,9 @@ def build_several_request_ids_case() -> tuple[dict[str, bytes], list[CountedMess
 
 @register_case
 def build_missing_message_id_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Lines have no message.id: each is a message of its own by its uuid, and its copy in another file is not."""
+    """Lines have no message.id: each is a separate message, identified by its uuid, but its copy in another file
+    is not.
+    """
     s = Session("missing-message-id")
     s.add_prompt()
     s.add_answer(None, build_usage(5, 80), request=None)
@@ -141,7 +143,9 @@ def build_missing_message_id_case() -> tuple[dict[str, bytes], list[CountedMessa
 
 @register_case
 def build_forked_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A branch copied the lines of a session, ids and times and all, and went on: the original pays for the copies."""
+    """A branch copied the lines of a session with their ids and times, and continued: the original pays for the
+    copies.
+    """
     origin, fork = Session("forked-copies-origin"), Session("forked-copies-branch-3", start=60)
     assert fork.id < origin.id  # in the order of names the copy comes first
     origin.add_prompt()
@@ -161,7 +165,7 @@ def build_forked_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_resumed_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A resumed session wrote old messages again into its new file, later and with new uuids: the first file pays."""
+    """A resumed session wrote old messages to its new file again, later and with new uuids: the first file pays."""
     old, new = Session("resumed-copies-old", "1.0.128"), Session("resumed-copies-new", "1.0.128", start=300)
     old.add_prompt()
     old.add_answer("1", build_usage(5, 80, 1000, 100), model=OPUS_45)
@@ -177,7 +181,9 @@ def build_resumed_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]
 
 @register_case
 def build_copies_that_differ_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Of a message one file has the beginning, a later one the end: the first pays, with the largest numbers."""
+    """One file has the start of a message, and a later one has its end: the first file pays, with the largest
+    numbers.
+    """
     old, new = Session("copies-that-differ-old", "2.0.76"), Session("copies-that-differ-new", "2.0.76", start=300)
     old.add_prompt()
     old.add_answer("1", build_usage(5, 1, 1000), model=OPUS_45, stop=None)
@@ -187,7 +193,7 @@ def build_copies_that_differ_case() -> tuple[dict[str, bytes], list[CountedMessa
 
 @register_case
 def build_sub_agents_in_a_folder_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Sub-agents have files of their own in <session>/subagents, one of them two folders deeper."""
+    """Sub-agents have their own files in <session>/subagents; one of them is two folders deeper."""
     s = Session("sub-agents-in-a-folder")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80), stop="tool_use")
@@ -211,7 +217,7 @@ def build_sub_agents_in_a_folder_case() -> tuple[dict[str, bytes], list[CountedM
 
 @register_case
 def build_sub_agents_beside_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Sub-agents of 2.0 have files beside the session's, agent-<id>.jsonl; their lines name the session."""
+    """The sub-agents of 2.0 have files beside the session's (agent-<id>.jsonl), whose lines name the session."""
     s = Session("sub-agents-beside", "2.0.76")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80), stop="tool_use", model=OPUS_45)
@@ -227,7 +233,7 @@ def build_sub_agents_beside_case() -> tuple[dict[str, bytes], list[CountedMessag
 
 @register_case
 def build_sub_agents_inside_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Sub-agents of 1.0 stand inside the session's file, as side chains."""
+    """The sub-agents of 1.0 are sidechains in the session's own file."""
     s = Session("sub-agents-inside", "1.0.128")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80), stop="tool_use", model=OPUS_45)
@@ -245,7 +251,7 @@ def _build_echoed_session(name: str) -> tuple[Session, Session]:
 
 @register_case
 def build_echoes_with_the_file_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Progress entries repeat what a sub-agent said, and its own file is there: it counts once."""
+    """Progress entries repeat what a sub-agent said, and its own file exists: it counts once."""
     s, agent = _build_echoed_session("echoes-with-the-file")
     files = {f"{PROJECT}/{s.id}/subagents/agent-{agent.agent}.jsonl": encode_lines(agent.lines)}
     return build_session_file(s) | files, [CountedMessage(HAIKU, 9, 1, 700, quality="placeholder", session=s.name)]
@@ -260,7 +266,7 @@ def build_echoes_without_the_file_case() -> tuple[dict[str, bytes], list[Counted
 
 @register_case
 def build_one_hour_cache_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Tokens written to the cache for an hour cost more than those for five minutes."""
+    """Tokens that are cached for an hour cost more than tokens that are cached for five minutes."""
     s = Session("one-hour-cache")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80, 0, 10_000, 10_000))
@@ -275,7 +281,7 @@ def build_one_hour_cache_case() -> tuple[dict[str, bytes], list[CountedMessage]]
 
 @register_case
 def build_synthetic_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """The client writes answers itself (model <synthetic>), with a usage of nothing: no model was asked for them."""
+    """The client writes some answers itself (model <synthetic>) with zero usage: no model was called."""
     s = Session("synthetic")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -285,7 +291,7 @@ def build_synthetic_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_long_context_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A prompt above 200,000 tokens has other prices for the whole request; one of exactly 200,000 has not."""
+    """A prompt above 200,000 tokens changes the prices of the whole request; a prompt of exactly 200,000 does not."""
     s = Session("long-context", "2.0.76")
     s.add_prompt()
     s.add_answer("1", build_usage(1, 100, 200_000), model=SONNET)
@@ -298,7 +304,7 @@ def build_long_context_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_dated_prices_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A long-context tier was given up on 2026-03-13: the price depends on the day of the request."""
+    """A long-context tier ended on 2026-03-13: the price depends on the date of the request."""
     s = Session("dated-prices", start=-400_000)
     s.add_prompt()
     s.add_answer("1", build_usage(1, 100, 250_000), model="claude-sonnet-4-6")
@@ -312,7 +318,7 @@ def build_dated_prices_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_web_search_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Searches that the API itself makes cost a fee each, beside the tokens."""
+    """Each search that the API makes costs a fee in addition to the tokens."""
     s = Session("web-search")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80, server_tool_use={"web_search_requests": 3, "web_fetch_requests": 1}))
@@ -321,7 +327,7 @@ def build_web_search_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_unknown_model_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A model that no price list has: its tokens are unpriced, not free, and no other model's price is taken."""
+    """A model is missing from the price list: its tokens are unpriced, not free, and no other model's price applies."""
     s = Session("unknown-model")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -334,7 +340,7 @@ def build_unknown_model_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_torn_tail_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """The last line is cut off behind its usage: a writer was stopped, or is still at work."""
+    """The last line is cut off after its usage, because its writer was stopped or is still working."""
     s = Session("torn-tail")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -345,7 +351,7 @@ def build_torn_tail_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_broken_lines_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Lines that are no JSON, NUL bytes, a byte order mark and an empty line stand between good ones."""
+    """Good lines are mixed with lines that are not JSON, NUL bytes, a byte order mark and an empty line."""
     s = Session("broken-lines")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -357,7 +363,7 @@ def build_broken_lines_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_placeholders_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """2.1.8 to 2.1.62 wrote the number that the stream began with on every line: it counts, and is no final count."""
+    """Versions 2.1.8 to 2.1.62 wrote the initial number of the stream on every line: it counts, but it is not final."""
     s = Session("placeholders", "2.1.29")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 1, 1000), stop=None, model=OPUS_45, text="A long answer. " * 20)
@@ -367,7 +373,9 @@ def build_placeholders_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_partial_counts_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Numbers from the middle of a stream: growth without a stop reason in 2.1.45, an answer that was broken off."""
+    """The numbers come from the middle of a stream: an answer that was cut off, and growth without a stop reason
+    in 2.1.45.
+    """
     s = Session("partial-counts", "2.1.45")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 1, 1000), stop=None, model=OPUS_45)
@@ -382,7 +390,7 @@ def build_partial_counts_case() -> tuple[dict[str, bytes], list[CountedMessage]]
 
 @register_case
 def build_missing_usage_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A message whose lines have no usage at all is a message, of which nothing is known."""
+    """A message whose lines have no usage still counts as a message."""
     s = Session("missing-usage")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -392,7 +400,7 @@ def build_missing_usage_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_spaces_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Somebody has written the JSON anew, with spaces behind colons and commas."""
+    """Somebody rewrote the JSON with spaces after colons and commas."""
     s = Session("spaces")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80, 1000, 200, 200))
@@ -401,7 +409,7 @@ def build_spaces_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_several_models_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A session changes its model; each message has the price of its own."""
+    """A session changes its model; each message has the price of its own model."""
     s = Session("several-models")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80))
@@ -416,7 +424,7 @@ def build_several_models_case() -> tuple[dict[str, bytes], list[CountedMessage]]
 
 @register_case
 def build_days_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A message counts on the day on which it ended, and days begin where somebody lives."""
+    """A message counts on the day on which it ended, and days depend on the time zone."""
     s = Session("days", start=14 * 60 + 57)
     s.add_prompt()  # 23:58
     s.add_answer("1", build_usage(5, 1), stop=None, model=OPUS_45)
@@ -440,7 +448,9 @@ def build_days_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_terms_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Fast mode costs twice as much, a batch half, inference in the US alone a tenth more; priority the list price."""
+    """Fast mode costs twice as much, a batch half as much, and US-only inference a tenth more; priority costs
+    the list price.
+    """
     s = Session("terms")
     s.add_prompt()
     s.add_answer("1", build_usage(5, 80, 1000, speed="fast"))
@@ -456,7 +466,9 @@ def build_terms_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_wrong_types_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Numbers where a program wrote words, nulls, fractions or nonsense: what can't be a count is none."""
+    """A program wrote words, nulls, fractions or nonsense instead of numbers: values that can't be counts are
+    ignored.
+    """
     s = Session("wrong-types")
     s.add_prompt()
     s.add_answer("1", {"input_tokens": 5, "output_tokens": 80, "cache_read_input_tokens": None})
@@ -471,7 +483,9 @@ def build_wrong_types_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_advisor_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """An advisor's answer is a request of another model, billed and in no sum: it counts as a message of its own."""
+    """An advisor's answer comes from a separate request to another model, which is billed but not included in
+    any sum: it counts as its own message.
+    """
     s = Session("advisor")
     s.add_prompt()
     counts = build_usage(2, 1568, 219_031, 4107, 931) | build_iterations(
@@ -489,7 +503,7 @@ def build_advisor_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_advisor_twice_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A message asks its advisor twice and a branch copies it: each answer of the advisor counts once."""
+    """A message asks its advisor twice, and a branch copies it: each of the advisor's answers counts once."""
     origin, fork = Session("advisor-twice"), Session("advisor-twice-branch", start=60)
     origin.add_prompt()
     counts = build_usage(3, 90, 3000) | build_iterations(
@@ -514,7 +528,9 @@ def build_advisor_twice_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_several_requests_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """A message took several requests: each has the tier of its own prompt, and its own share of the cache writes."""
+    """A message took several requests: each has the price tier of its own prompt and its own share of the cache
+    writes.
+    """
     s = Session("several-requests", "2.0.76")
     s.add_prompt()
     counts = build_usage(2, 30, 250_000, 600) | build_iterations(
@@ -535,7 +551,7 @@ def build_several_requests_case() -> tuple[dict[str, bytes], list[CountedMessage
 
 @register_case
 def build_compaction_on_the_server_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """The API shortened the conversation before it answered: that request is billed and in no sum."""
+    """The API shortened the conversation before it answered: that request is billed but not included in any sum."""
     s = Session("compaction-on-the-server")
     s.add_prompt()
     counts = build_usage(40, 80) | build_iterations(
@@ -547,8 +563,9 @@ def build_compaction_on_the_server_case() -> tuple[dict[str, bytes], list[Counte
 
 @register_case
 def build_fallback_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """One model stopped and another answered in its place: what the first one said is billed as its own, but an
-    attempt without any output is free."""
+    """One model stopped, and another answered in its place: the output of the first is billed separately, but an
+    attempt without any output is free.
+    """
     s = Session("fallback")
     s.add_prompt()
     served = build_iteration(2, 13_658, 79_214, kind="fallback_message", model="claude-opus-5")
@@ -565,7 +582,7 @@ def build_fallback_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 @register_case
 def build_odd_iterations_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
-    """Lists of requests that are empty, null, of one request, or of the wrong shape: the sums stay what they are."""
+    """Lists of requests are empty, null, malformed or contain a single request: the sums stay the same."""
     s = Session("odd-iterations")
     s.add_prompt()
     lists: list[Any] = [[], None, [build_iteration(5, 80)], "none", [None, 3, {"type": "message"}], {}]

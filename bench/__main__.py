@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from . import agent, edit, live, read, search, store, strip, trace, web
-from .measure import Failed
+from .measure import BenchmarkError
 
 PARTS = {
     **read.PARTS,

@@ -24,8 +24,8 @@ from typing import Any
 from turnlog.live.processes import NoProcesses
 from turnlog.live.watcher import Watcher
 
-from .browser import Browser, served
-from .measure import Failed, _environ
+from .browser import Browser, run_server
+from .measure import BenchmarkError, build_environ
 from .report import Goal, Part, Report
 
 _MANY = 500
@@ -35,19 +35,19 @@ _PAUSE_SECONDS = 0.23
 _SILENT_SECONDS = 20.0
 
 
-def live(runs: int, scale: float) -> Report:
+def measure_live(runs: int, scale: float) -> Report:
     """A line on disk to its event in a pipe and in a browser, with 1 and 500 followed files; the cost of silence."""
     for count in (1, _MANY):
-        with _folder(count) as folder:
+        with _create_sessions(count) as folder:
             latencies = _measure_pipe(folder, max(_LINES, 12 * runs))
             yield f"  pipe, {count} files: median {median(latencies):.0f} ms, slowest {max(latencies):.0f} ms"
             yield Goal(f"ms from the line to the pipe, {count} followed files", median(latencies), 150)
     for count in (1, _MANY):
-        with _folder(count) as folder:
+        with _create_sessions(count) as folder:
             latencies = _measure_browser(folder, max(_LINES, 12 * runs))
             yield f"  browser, {count} files: median {median(latencies):.0f} ms, slowest {max(latencies):.0f} ms"
             yield Goal(f"ms from the line to the browser, {count} followed files", median(latencies), 150)
-    with _folder(_MANY) as folder:
+    with _create_sessions(_MANY) as folder:
         yield Goal(f"% of one core while {_MANY} files are silent", _measure_silence(folder), 2)
     yield from _replay_day(scale)
 
@@ -112,7 +112,7 @@ class _Sessions:
 
 
 @contextmanager
-def _folder(count: int) -> Iterator[_Sessions]:
+def _create_sessions(count: int) -> Iterator[_Sessions]:
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place:
         yield _Sessions(Path(place), count)
 
@@ -122,20 +122,20 @@ def _folder(count: int) -> Iterator[_Sessions]:
 
 def _measure_pipe(sessions: _Sessions, lines: int) -> list[float]:
     """Return the time of each line from the disk to the reader of a pipe, in ms."""
-    with _watching(sessions.folder) as process:
+    with _run_watch(sessions.folder) as process:
         time.sleep(2)
         received: Queue[tuple[str, float]] = Queue()
-        threading.Thread(target=_receive, args=[process, received], daemon=True).start()
-        return _collect(sessions, lines, received)
+        threading.Thread(target=_receive_lines, args=[process, received], daemon=True).start()
+        return _collect_delays(sessions, lines, received)
 
 
-def _receive(process: subprocess.Popen[bytes], received: Queue[tuple[str, float]]) -> None:
+def _receive_lines(process: subprocess.Popen[bytes], received: Queue[tuple[str, float]]) -> None:
     for line in process.stdout or ():
         if b'"event":"text"' in line:
             received.put((json.loads(line)["text"], time.perf_counter()))
 
 
-def _collect(sessions: _Sessions, lines: int, received: Queue[tuple[str, float]]) -> list[float]:
+def _collect_delays(sessions: _Sessions, lines: int, received: Queue[tuple[str, float]]) -> list[float]:
     sent: dict[str, float] = {}
     sessions.write_lines(lines, sent)
     found = [received.get(timeout=10) for _ in range(lines)]
@@ -143,9 +143,9 @@ def _collect(sessions: _Sessions, lines: int, received: Queue[tuple[str, float]]
 
 
 @contextmanager
-def _watching(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _run_watch(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as home:
-        environ = {**_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(folder)}
+        environ = {**build_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(folder)}
         words = [sys.executable, "-m", "turnlog", "watch", "--json"]
         process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE)
         try:
@@ -168,7 +168,7 @@ _LISTEN = """() => {
 
 def _measure_browser(sessions: _Sessions, lines: int) -> list[float]:
     """Return the time of each line from the disk to a script in a page, in ms."""
-    with served(sessions.folder) as server, Browser(server) as browser:
+    with run_server(sessions.folder) as server, Browser(server) as browser:
         page = browser._page
         page.goto(f"{server.root}/live")
         page.evaluate(f"async () => {{ await ({_LISTEN})(); }}")
@@ -179,7 +179,7 @@ def _measure_browser(sessions: _Sessions, lines: int) -> list[float]:
         page.wait_for_timeout(1500)
         found = dict(page.evaluate("window.benchTimes"))
         if len(found) != lines:
-            raise Failed(f"{len(found)} of {lines} lines arrived")
+            raise BenchmarkError(f"{len(found)} of {lines} lines arrived")
         return [found[word] - 1000 * (offset + moment) for word, moment in sent.items()]
 
 
@@ -188,7 +188,7 @@ def _measure_browser(sessions: _Sessions, lines: int) -> list[float]:
 
 def _measure_silence(sessions: _Sessions) -> float:
     """Return the share of one core that watching takes while nothing happens, in percent."""
-    with _watching(sessions.folder) as process:
+    with _run_watch(sessions.folder) as process:
         time.sleep(5)
         before = _read_cpu(process.pid)
         time.sleep(_SILENT_SECONDS)
@@ -247,4 +247,4 @@ def _replay_day(scale: float) -> Report:
     yield Goal("times the memory after 24 hours of what it was after 6", sizes[1] / sizes[0], 1.5)
 
 
-PARTS: dict[str, Part] = {"live": live}
+PARTS: dict[str, Part] = {"live": measure_live}

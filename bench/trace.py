@@ -40,7 +40,7 @@ def measure_hook(runs: int, _: float) -> Report:
     ):
         urls = {"up": up, "down": "http://127.0.0.1:9", "hanging": hanging}
         programs = {_BARE: Program([sys.executable, "-I", "-S", "-c", "pass"])}
-        programs[_LIVE] = _live_hook(Path(place) / "live")
+        programs[_LIVE] = _build_live_hook_command(Path(place) / "live")
         for state in _STATES:
             programs[f"turnlog hook, server {state}"] = _build_hook_command(Path(place) / state, urls[state])
         peer = langfuse_sdk.install_sdk()
@@ -54,26 +54,26 @@ def measure_hook(runs: int, _: float) -> Report:
         finally:
             _stop_workers(place)
     yield "  medians"
-    yield from table(costs, _BARE)
+    yield from format_table(costs, _BARE)
     yield Goal("bare interpreters, the hook that reports to live views", costs[_LIVE].wall / costs[_BARE].wall, 5)
     for state in _STATES:
         ours = costs[f"turnlog hook, server {state}"].wall
         yield Goal(f"bare interpreters, the hook with a server that is {state}", ours / costs[_BARE].wall, 5)
 
 
-def _live_hook(home: Path) -> Program:
-    """The hook that only reports, with the input of a request for permission."""
-    said = home / "said.json"
-    said.parent.mkdir(parents=True)
+def _build_live_hook_command(home: Path) -> Program:
+    """Build the command of a hook that only reports, with the input of a permission request."""
+    stdin = home / "event.json"
+    stdin.parent.mkdir(parents=True)
     call = {"tool_name": "Bash", "tool_input": {"command": "make test", "description": "Run the tests"}}
     event = {"session_id": "30000000-0000-4000-8000-000000000000", "hook_event_name": "PermissionRequest", **call}
-    said.write_text(json.dumps(event))
-    words = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace"), "--for", "live"]
-    return Program(words, given=said)
+    stdin.write_text(json.dumps(event))
+    command = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace"), "--for", "live"]
+    return Program(command, stdin=stdin)
 
 
-def _hook(home: Path, url: str) -> Program:
-    """The hook as the client runs it, after the workers of the last time have ended."""
+def _build_hook_command(home: Path, url: str) -> Program:
+    """Build the command that the client runs, to start after the previous run's worker has finished."""
     session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
     stdin = home / "event.json"
     stdin.parent.mkdir(parents=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.clock import build_now
 from tests.notify.receiver import Receiver, Reply
 from tests.session.build import SESSION, Build
 from turnlog.errors import Busy, TurnlogError
@@ -55,13 +56,13 @@ class Desk:
 
     def add_question(self, number: int, question: str = "which one?") -> str:
         """A session that asks a question."""
-        build = Build(step=1)
+        build = build_now()
         build.prompt(f"session {number}")
         build.call(f"c{number}", "AskUserQuestion", {"questions": [{"question": question}]})
         return self._write(number, build)
 
     def add_answer(self, number: int) -> str:
-        build = Build(step=1)
+        build = build_now()
         build.prompt(f"session {number}")
         build.answer("done")
         return self._write(number, build)

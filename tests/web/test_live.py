@@ -7,6 +7,7 @@ import json
 import os
 import re
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,8 @@ class Listener:
 
     def events(self) -> Iterator[Told]:
         fields: dict[str, str] = {}
-        while line := self.answer.readline():
+        deadline = time.monotonic() + 120  # comments keep the connection alive for ever
+        while (line := self.answer.readline()) and time.monotonic() < deadline:
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name:
                 fields[name] = value
@@ -53,7 +55,7 @@ class Listener:
             found.append(event)
             if event[0] == name and fits(event[1]):
                 return found
-        raise AssertionError(f"the stream ended without {name}: {[name for name, *_ in found]}")
+        raise AssertionError(f"the stream did not bring {name}: {[name for name, *_ in found]}")
 
     def close(self) -> None:
         self._connection.close()

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.live.clock import build_now
 from tests.notify.receiver import Receiver
-from tests.session.build import SESSION, Build
+from tests.session.build import SESSION
 from tests.web.conftest import Complaints, Folders, Server, start
 from tests.web.test_live import cookie_of, listening
 from turnlog.notify.notification import Notification
@@ -26,7 +27,7 @@ STREAM = "/api/notifications/updates"
 
 
 def add_question(folders: Folders, number: int = 1) -> None:
-    build = Build(step=1)
+    build = build_now()
     build.prompt(f"session {number}")
     build.call("c", "AskUserQuestion", {"questions": [{"question": "which one?"}]})
     name = f"{number:08d}-2222-4333-8444-555555555555"

@@ -106,7 +106,7 @@ def test_a_generation_is_named_by_its_number_or_by_a_time(place: Place) -> None:
     assert find_generation(archive, session, between + timedelta(days=1)).generation == 2
     with pytest.raises(NotFound, match="generation 3; it contains generations 1, 2"):
         find_generation(archive, session, 3)
-    with pytest.raises(NotFound, match="state of"):
+    with pytest.raises(NotFound, match="no generation from before"):
         find_generation(archive, session, between - timedelta(days=1))
 
 

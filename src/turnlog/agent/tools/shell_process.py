@@ -126,14 +126,14 @@ class ShellProcess:
 
     def _copy_chunk(self, pipe: int, write: Callable[[bytes], object]) -> bool:
         chunk = os.read(pipe, _CHUNK_BYTES)
-        self.bytes += len(chunk)
-        self.lines += chunk.count(b"\n")
-        if self.bytes <= MAX_OUTPUT_BYTES:
+        if self.bytes + len(chunk) <= MAX_OUTPUT_BYTES:
             with contextlib.suppress(OSError):  # a full disk must not leave the command waiting for a reader
                 write(chunk)
         elif not self.is_too_large:
             self.is_too_large = True
             self.kill()
+        self.bytes += len(chunk)  # after it was written, so that whoever counts bytes also finds them
+        self.lines += chunk.count(b"\n")
         is_left_behind = self.is_too_large and self._process.returncode is not None
         return bool(chunk) and not is_left_behind  # later writers find the pipe closed
 

@@ -25,7 +25,7 @@ PLACEHOLDERS = {
     "cost": "the cost of the session, as Claude Code counts it: `$1.25`",
     "today": "today's cost of all sessions in turnlog's index: `$12.40`, or `≥$12.40`",
     "block": "time left in the five-hour block: `2h14m`",
-    "limit": "used share of the five-hour limit: `37%`",
+    "limit": "the share of the five-hour limit that has been used: `37%`",
     "session": "the start of the session's id",
     "version": "the version of Claude Code",
 }

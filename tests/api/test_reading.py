@@ -167,7 +167,7 @@ FAILURES: list[tuple[Callable[[], object], type[TurnlogError], str]] = [
     (lambda: turnlog.list_sessions(page=9), UsageError, "there is 1 page"),
     (lambda: turnlog.build_session_tree("no such"), UsageError, "no session has this project"),
     (lambda: turnlog.search_sessions(""), UsageError, "nothing to search for"),
-    (lambda: turnlog.search_sessions(substring="a", regex="b"), UsageError, "use either a substring"),
+    (lambda: turnlog.search_sessions(substring="a", regex="b"), UsageError, "not both"),
     (lambda: turnlog.search_sessions(regex="("), UsageError, "unterminated"),
     (lambda: turnlog.report_usage(since="someday"), UsageError, "someday"),
     (lambda: turnlog.count_tools("last", project="webshop"), UsageError, "can't be combined with SESSION"),

@@ -237,7 +237,8 @@ def test_ls_warns_of_sessions_that_will_be_deleted_soon(machine: Machine, turnlo
     add(machine, TWO, age=2)
     when = time.strftime("%Y-%m-%d", time.localtime(time.time() + 2 * DAY))
     assert turnlog("ls").err == (
-        f"Claude Code will delete 1 session starting on {when} (cleanupPeriodDays 30); `turnlog archive on` keeps it.\n"
+        f"Claude Code will delete 1 session starting on {when} (cleanupPeriodDays 30);"
+        " run `turnlog archive on` to keep it.\n"
     )
     (machine.folder / "settings.json").write_text('{"cleanupPeriodDays": 1}')
     assert "Claude Code will delete 2 sessions the next time it starts (cleanupPeriodDays 1)" in turnlog("ls").err

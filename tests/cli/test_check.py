@@ -138,7 +138,7 @@ def test_whoever_watches_sees_how_far_a_folder_is_checked(tmp_path: Path) -> Non
 
 def test_a_folder_without_session_files_says_so(turnlog: Turnlog, tmp_path: Path) -> None:
     done = turnlog("check", tmp_path)
-    assert (done.status, done.err) == (1, f"turnlog: {tmp_path}: no .jsonl files in this folder\n")
+    assert (done.status, done.err) == (1, f"turnlog: {tmp_path}: no .jsonl files in this folder or its subfolders\n")
 
 
 def test_no_name_is_a_wrong_call(turnlog: Turnlog) -> None:

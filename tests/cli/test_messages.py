@@ -37,7 +37,7 @@ def test_another_leaf_can_be_resumed(turnlog: Turnlog, machine: Machine) -> None
     assert len(turnlog("messages", path, "--leaf", "a1", "--json").json["messages"]) == 2
     unknown = turnlog("messages", path, "--leaf", "nobody", "--json")
     assert (unknown.status, unknown.out) == (1, "")
-    assert unknown.err == "turnlog: nobody: no such entry, or a conversation can't end with it\n"
+    assert unknown.err == "turnlog: nobody: no such entry, or an entry that a conversation can't end with\n"
 
 
 def test_what_the_client_adds_is_added_on_request(turnlog: Turnlog, machine: Machine) -> None:

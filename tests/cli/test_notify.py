@@ -65,7 +65,7 @@ def test_an_unknown_channel_is_a_usage_error(turnlog: Turnlog, configure: Config
     configure("[notify.channels.desktop]\n")
     done = turnlog("notify", "test", "desk")
     assert done.status == 2
-    assert "there is no channel 'desk'; choose one of desktop, browser" in done.err
+    assert "unknown channel 'desk'; choose from desktop, browser" in done.err
 
 
 def test_without_a_channel_a_test_says_how_to_add_one(turnlog: Turnlog, configure: Configure) -> None:
@@ -119,7 +119,7 @@ def test_status_shows_what_is_waiting_and_why(turnlog: Turnlog, configure: Confi
     fill(data)
     done = turnlog("notify", "status")
     assert done.status == 0
-    assert "Not running. `turnlog notify run` or `turnlog web` notifies." in done.lines
+    assert "Notifications are off; to turn them on, start `turnlog notify run` or `turnlog web`." in done.lines
     assert "Reports: needs, failed, finished, context" in done.lines
     assert "team: webhook https://example.com" in done.lines
     assert "old: no longer configured" in done.lines

@@ -113,7 +113,7 @@ def test_a_target_that_is_no_longer_configured_is_shown_with_what_waits_for_it(
     assert [item["configured"] for item in turnlog("trace", "status", "--json").json["targets"]] == [False, True]
     done = turnlog("trace", "flush")
     assert (done.status, place.recorder.requests) == (0, [])
-    assert "not configured; 1 span still waiting" in done.err
+    assert "not configured; 1 span is still waiting" in done.err
 
 
 def test_settings_that_are_off_hide_nothing(turnlog: Turnlog, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

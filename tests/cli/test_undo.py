@@ -106,7 +106,7 @@ def test_by_force_the_original_comes_back_and_what_was_there_is_kept(turnlog: Tu
     session.write_bytes(b"written since\n")
     refused = turnlog("undo")
     assert refused.status == 1
-    assert "--force restores the original and keeps what is there" in refused.err
+    assert "--force restores the original and keeps a copy of the current file" in refused.err
     done = turnlog("undo", "--force")
     assert session.read_bytes() == before
     assert done.status == 0

@@ -84,7 +84,7 @@ def test_what_was_begun_by_nobody_knows_whom_is_told(tmp_path: Path) -> None:
     folder = tmp_path / ".turnlog-unpack-x"
     folder.mkdir()
     (folder / "plan.json").write_text("{")
-    with pytest.raises(TurnlogError, match="remove its folder"):
+    with pytest.raises(TurnlogError, match="remove the folder that contains this file"):
         UnpackJournal(tmp_path).settle_unfinished()
 
 

@@ -66,7 +66,7 @@ def test_a_path_that_comes_from_another_system_gets_the_separators_of_this_one()
 
 @pytest.mark.parametrize("path", ["", "relative", "./x", "/", "//", "~/x"])
 def test_what_is_no_whole_path_is_refused(path: str) -> None:
-    with pytest.raises(UsageError, match="not the absolute path of a folder"):
+    with pytest.raises(UsageError, match="expected the absolute path of a folder"):
         PathTranslation(path, "/b")
 
 

@@ -85,7 +85,9 @@ def test_web_does_not_notify_unless_it_is_wanted(folders: Folders, text: str) ->
 def test_a_mistake_in_the_settings_does_not_keep_the_pages_away(folders: Folders) -> None:
     server = start(configured(folders, "[notify]\nminute = 3\n"))
     assert server.stop() == 0
-    assert "unknown key 'minute'; did you mean 'minutes'?; no notifications until then" in "".join(server.errors)
+    told = "".join(server.errors)
+    assert "No notifications are sent until this is fixed: " in told
+    assert "unknown key 'minute'; did you mean 'minutes'?" in told
 
 
 def test_a_page_that_listens_is_told_without_any_settings(folders: Folders, running: Server) -> None:

@@ -212,7 +212,9 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "resume": SlashCommand("switch to a different session", _run_resume, "[ID]"),
     "model": SlashCommand("show or change the model", _run_model, "[NAME]"),
     "cost": SlashCommand("show what this session has cost so far", _run_cost),
-    "context": SlashCommand("show what fills the context window, or the next request (--raw)", _run_context, "[--raw]"),
+    "context": SlashCommand(
+        "show what fills the context window; --raw shows the next request", _run_context, "[--raw]"
+    ),
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
 PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")

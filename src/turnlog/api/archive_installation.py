@@ -133,7 +133,8 @@ def _build_systemctl_step(*words: str, may_fail: bool = False) -> InstallStep:
         if done.returncode and not may_fail:
             reason = " ".join(done.stderr.split())
             raise TurnlogError(
-                f"{shlex.join(command)}: {reason}; the files were written. Run this command in a systemd user session"
+                f"{shlex.join(command)}: {reason}; the files were written. To finish, run this command in a"
+                " systemd user session"
             )
 
     return InstallStep([f"run {shlex.join(command)}"], act)

@@ -85,7 +85,7 @@ def verify_archive(
         folder = put_damaged_blobs_aside(archive, found)
         if notify:
             notify(
-                f"Moved damaged blobs to {folder}; `turnlog archive run` replaces those whose files are still on disk."
+                f"Moved damaged blobs to {folder}; `turnlog archive run` replaces those whose source files still exist."
             )
     mended: list[str] = []
     if repair and found.manifests_damaged:
@@ -167,7 +167,9 @@ def parse_age_ns(text: str | None) -> int | None:
     try:
         return int(parse_typed_time(text).timestamp() * 1e9)
     except UsageError:
-        raise UsageError(f"{text!r} is not a valid age; use 90d, 12w, 2y or a date such as 2026-11-03") from None
+        raise UsageError(
+            f"{text!r} is not a valid age; use an age such as 90d, 12w or 2y, or a date such as 2026-11-03"
+        ) from None
 
 
 def parse_size_bytes(text: str | None) -> int | None:

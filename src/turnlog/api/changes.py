@@ -164,7 +164,8 @@ def _mention_move(plan: MovePlan, notify: Notify, *, dry_run: bool, merge: bool)
     for folder in plan.folders:
         if not folder.is_whole:
             notify(
-                f"{folder.source}: another project uses the same folder; its sessions and shared files are not moved."
+                f"{folder.source}: another project uses the same folder; the sessions of that project and"
+                " the files that both projects share are not moved."
             )
     if dry_run and plan.taken_folders and not merge:
         notify(f"{plan.taken_folders[0]}: already present; use --merge to move the sessions there.")

@@ -209,5 +209,5 @@ def _list_folder(folder: Path) -> list[Path]:
     """List the session files in a folder, except Claude Code's own prompt history."""
     found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
     if not found:
-        raise NotFound(f"{folder}: no .jsonl files in this folder")
+        raise NotFound(f"{folder}: no .jsonl files in this folder or its subfolders")
     return found

@@ -193,7 +193,9 @@ def check_export_options(options: ExportOptions, form: str, *, many: bool = Fals
     if options.share and options.meta:
         raise UsageError(f"{prefix}share can't be combined with {prefix}meta")
     if form in _CONVERSATION_FORMATS and (options.turns or options.branch == "all"):
-        raise UsageError(f"{prefix}format {form} exports one whole conversation; choose it with {prefix}branch K")
+        raise UsageError(
+            f"{prefix}format {form} exports one whole conversation; use {prefix}branch K and omit {prefix}turns"
+        )
     if form == "parquet" and (options.turns or options.branch):
         raise UsageError(f"{prefix}format parquet exports whole sessions; remove {prefix}turns and {prefix}branch")
 
@@ -232,7 +234,7 @@ class _ExportRun:
         sink = None if output is None or isinstance(output, str | Path) else output
         target = expand_output(output) if isinstance(output, str | Path) else None
         if sink is not None and not self._ending:
-            raise UsageError(f"the {self._form} format is written to a folder; choose the folder with --output")
+            raise UsageError(f"a {self._form} export is a folder, not a file; choose the folder with --output")
         is_folder = target is not None and self._is_folder(str(output), target)
         if target is not None and not is_folder:
             check_destination(target, force=self._force)

@@ -186,7 +186,7 @@ def list_project_files(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ProjectFiles:
-    """List the files that all sessions of a project read, wrote and edited, according to the index."""
+    """List the files that all sessions of a project read, wrote or edited, according to the index."""
     from turnlog.api.index import open_index
     from turnlog.api.sessions import find_project_sessions
     from turnlog.store.insight.touched_files import list_indexed_files

@@ -98,6 +98,6 @@ def shorten_ids(ids: list[str]) -> dict[str, str]:
 def mention_unlisted(places: Sequence[object], notify: Notify) -> None:
     """Warn about folders that can't be listed: their contents still exist but are not shown."""
     for place in places[:MAX_NAMED_FILES]:
-        notify(f"Can't open {place}. Sessions that are already in the index are kept.")
+        notify(f"Can't open {place}. Its sessions that are already in the index are still listed.")
     if len(places) > MAX_NAMED_FILES:
         notify(f"… and {len(places) - MAX_NAMED_FILES} more folders or files that can't be accessed.")

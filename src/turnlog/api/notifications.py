@@ -198,7 +198,7 @@ def send_test_notifications(channels: Sequence[str] = (), *, config: Config | No
     for name in channels:
         if name not in known and name != BROWSER_NAME:
             choices = ", ".join([*known, BROWSER_NAME])
-            raise UsageError(f"there is no channel {name!r}; choose one of {choices}")
+            raise UsageError(f"unknown channel {name!r}; choose from {choices}")
     if not channels:
         _require_channels(settings)
     notice = compose_test_notification(datetime.now(UTC).timestamp())

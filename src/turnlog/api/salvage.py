@@ -119,13 +119,11 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
     if hint := describe_whole_copy(item.session_id, _find_whole_copies().find_place(item.session_id)):
         raise TurnlogError(f"{hint} Nothing was written.")
     if item.project_dir is None or item.project is None:
-        raise TurnlogError(
-            f"{item.session_id}: the session's project is unknown; use -o to write what is left to a file"
-        )
+        raise TurnlogError(f"{item.session_id}: the session's project is unknown; use -o FILE to save what is left")
     name = str(uuid.uuid4())
     rows = rebuild_session(SalvageOrigin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
     if not rows:
-        raise TurnlogError(f"{item.session_id}: no prompts are left; use -o to write the rest to a file")
+        raise TurnlogError(f"{item.session_id}: no prompts are left; use -o FILE to save what else is left")
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
     create_transcript(path, (to_json_bytes(row) + b"\n" for row in rows), root=item.config_dir / "projects")

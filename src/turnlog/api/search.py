@@ -169,7 +169,7 @@ def search_sessions(
     if not query.strip() and substring is None and regex is None:
         raise UsageError("nothing to search for; use a query, a substring or a regular expression")
     if substring is not None and regex is not None:
-        raise UsageError("use either a substring or a regular expression")
+        raise UsageError("use a substring or a regular expression, not both")
     options = SearchOptions(limit, hits, newest, context, width)
     needle = _build_needle(substring, regex)
     parsed = parse_query(query) if query.strip() else None

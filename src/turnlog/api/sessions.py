@@ -182,7 +182,7 @@ def _build_deletion_warning(found: Catalogue) -> str | None:
     setting = ", ".join(f"{number:g}" for number in days)
     return (
         f"Claude Code will delete {many} {when} (cleanupPeriodDays {setting}); "
-        f"`turnlog archive on` keeps {'them' if len(soon) > 1 else 'it'}."
+        f"run `turnlog archive on` to keep {'them' if len(soon) > 1 else 'it'}."
     )
 
 

@@ -111,7 +111,7 @@ def install_hook(
     """
     purposes = _list_purposes(trace, live)
     if targets and not trace:
-        raise UsageError("targets are only used for tracing; install it too, or leave them out")
+        raise UsageError("targets are used only for tracing; install the hook for tracing, or omit the targets")
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
     options = HookOptions(trace_dir().absolute(), targets, config, purposes)
     with _hold_settings_lock(dry_run):
@@ -158,7 +158,7 @@ def _hold_settings_lock(dry_run: bool) -> Iterator[None]:
                 yield
                 return
         if time.monotonic() > deadline:
-            raise TurnlogError("another turnlog is changing the settings; try again later")
+            raise TurnlogError("another turnlog process is changing the settings; try again later")
         time.sleep(0.05)
 
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 from turnlog.api.config import Config, load_config, trace_dir
 from turnlog.api.lookup import Notify
 from turnlog.errors import UsageError
-from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
 from turnlog.trace.outbox.delivery import DeliveryResult, deliver_batches
 from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox
@@ -203,4 +202,5 @@ def _to_flush(target: TraceTarget, delivered: DeliveryResult, status: TargetStat
 def _mention_others(outbox: Outbox, keys: set[str], notify: Notify) -> None:
     for item in outbox.list_statuses():
         if item.key not in keys and item.pending_spans:
-            notify(f"{item.shown}: not configured; {format_count(item.pending_spans, 'span')} still waiting for it")
+            spans = "1 span is" if item.pending_spans == 1 else f"{item.pending_spans:,} spans are"
+            notify(f"{item.shown}: this target is not configured; {spans} still waiting for it")

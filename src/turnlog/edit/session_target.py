@@ -87,9 +87,7 @@ def clean_one_line(text: str, label: str, max_chars: int) -> str:
 def check_changeable(target: SessionTarget) -> None:
     """Refuse a session that has no config folder or that a link places outside that folder and its projects folder."""
     if target.config_dir is None:
-        raise TurnlogError(
-            f"{target.path}: not in a Claude Code projects folder, so no other files belong to this session"
-        )
+        raise TurnlogError(f"{target.path}: not in a Claude Code projects folder, so it can't be deleted or packed")
     homes = [os.path.realpath(folder) for folder in (target.config_dir, target.root)]
     if not any(Path(os.path.realpath(target.path.parent)).is_relative_to(home) for home in homes):
         raise TurnlogError(f"{target.path}: a link points outside {target.config_dir}; nothing was changed")

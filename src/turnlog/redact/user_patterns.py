@@ -65,7 +65,7 @@ def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
         raise UsageError(f"pattern {name}: the expression matches an empty string")
     if reason := _explain_costly_part(tree):
         raise UsageError(
-            f"pattern {name}: the expression {reason}, which can take forever; simplify the expression, or use the"
+            f"pattern {name}: the expression {reason}, which can take forever to match; simplify it, or use the"
             " possessive forms ++ and *+"
         )
     return compiled

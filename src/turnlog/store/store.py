@@ -146,7 +146,9 @@ class Store:
         self.db.close()
         with try_lock_file(self.lock) as is_ours:
             if not is_ours:
-                raise Busy(f"{self.path}: the index is damaged, and another turnlog is using it; try again later")
+                raise Busy(
+                    f"{self.path}: the index is damaged, and another turnlog process is using it; try again later"
+                )
             _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect_index(self.path, self._tell)
 
@@ -185,7 +187,8 @@ def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
     with try_lock_file(path.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise Busy(
-                f"{path}: the index is damaged or from a different version, and another turnlog is using it; try later"
+                f"{path}: the index is damaged or from a different version, and another turnlog process is using it;"
+                " try again later"
             )
         try:
             return _open_checked(path)

@@ -158,5 +158,5 @@ def test_a_folder_in_the_way_is_told(place: Place, tmp_path: Path) -> None:
     place.session()
     place.run()
     (tmp_path / "back" / main()).mkdir(parents=True)
-    with pytest.raises(Unreadable, match="blocks the path of a restored file"):
+    with pytest.raises(Unreadable, match="a file can't be restored to this path"):
         place.restore(tmp_path / "back")

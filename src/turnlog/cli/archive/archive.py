@@ -33,7 +33,7 @@ def archive() -> None:
 
 @archive.command()
 @click.option("--every", metavar="HOURS", type=click.IntRange(1, 744), default=6, show_default=True,
-              help="Hours between archive runs.")  # fmt: skip
+              help="Minimum number of hours between archive runs.")  # fmt: skip
 def on(every: int) -> None:
     """Turn on regular archiving of all sessions.
 
@@ -201,9 +201,9 @@ def restore(
 def verify(repair: bool, as_json: bool) -> int:
     """Compare all data in the archive with its recorded hashes.
 
-    The exit status is 1 if anything is damaged. --repair moves damaged blobs aside; if the session is still on disk,
-    the next archive run stores the data again. If the session is gone, --repair rebuilds its damaged manifest from the
-    blobs that contain its lines and lists what has been lost.
+    The exit status is 1 if anything is damaged. --repair moves damaged blobs and manifests aside. If a session is still
+    on disk, the next archive run stores its data again; otherwise, --repair rebuilds its damaged manifest from the
+    blobs that contain its lines, and prints what has been lost.
     """
     from turnlog.api.archive_upkeep import verify_archive
     from turnlog.api.documents import to_document

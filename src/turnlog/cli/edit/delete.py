@@ -43,11 +43,11 @@ def delete(
 ) -> int:
     """Move sessions, and everything that belongs to them, to the trash.
 
-    Sub-agents, large outputs, file copies, to-dos, tasks and logs are moved too, as are plans that no other session
-    uses. `turnlog undelete` restores everything. A session that is open in Claude Code is not deleted. Old versions of
-    Claude Code don't record which sessions they have open. If one of them is running in the session's folder, turnlog
-    asks for confirmation; scripts must use --force. SESSION is a path, an id, an id prefix, a title, or `last` (the
-    most recent session).
+    This includes sub-agents, large outputs, file copies, to-dos, tasks, logs, and plans that no other session uses.
+    `turnlog undelete` restores everything. A session that is open in Claude Code is not deleted. Old versions of Claude
+    Code don't record which sessions they have open. If an old version is running in the session's folder, turnlog asks
+    for confirmation; scripts must use --force. SESSION is a path, an id, an id prefix, a title, or `last` (the most
+    recent session).
 
     \b
     Examples:

@@ -8,7 +8,7 @@ import click
 @click.command()
 @click.argument("session")
 @click.option(
-    "--at", "at", required=True, metavar="POINT", help="Last point to keep, in one of the forms listed above."
+    "--at", "at", required=True, metavar="POINT", help="Point to fork from, in one of the forms listed above."
 )
 @click.option(
     "--portable", is_flag=True, help="Write the fork in a form that every version of Claude Code can fully resume."

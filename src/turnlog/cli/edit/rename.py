@@ -12,7 +12,7 @@ def rename(session: str, title: str) -> None:
     """Give a session a title that Claude Code shows in its own list.
 
     The title is appended to the file; existing lines don't change. If the session is open, use /rename in Claude Code
-    instead, because Claude Code may write the old title again. `turnlog undo` removes the title if nothing has been
+    instead; otherwise, Claude Code may write the old title again. `turnlog undo` removes the title if nothing has been
     written to the file since then. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent
     session).
 

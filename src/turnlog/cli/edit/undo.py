@@ -31,13 +31,13 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 @click.option(
     "--force",
     is_flag=True,
-    help="Undo the change even if a file was modified after it; the file's current content is kept.",
+    help="Undo the change even if a file was modified after it, and keep a copy of the modified file.",
 )
 @click.option(
     "--prune",
     type=click.FloatRange(0),
     metavar="DAYS",
-    help="Free space by removing the originals of changes older than DAYS days.",
+    help="Free space by removing the original files kept for changes older than DAYS days.",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: float | None, as_json: bool) -> None:

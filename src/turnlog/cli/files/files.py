@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 @click.option("-d", "--diff", is_flag=True, help="Print the changes as one patch, in chronological order.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def files(session: str | None, project: str | None, glob: str | None, written: bool, diff: bool, as_json: bool) -> None:
-    """List the files that a session read, wrote and edited, and show when and in which turn.
+    """List the files that a session read, wrote or edited, and show when and in which turn.
 
     Files that sub-agents used are included and marked. With --project, the numbers come from the index and cover all
     sessions in the project. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     --diff prints a patch for `patch -p1` or `git apply`. It contains the changes that can be rebuilt from the session
-    (see docs/files.md). Lines that start with # show who made a change and, if it can't be rebuilt, why.
+    (see docs/files.md). Lines that start with # show who made a change or explain why it can't be rebuilt.
 
     \b
     Examples:

@@ -55,8 +55,8 @@ def restore(
 
     FILE is a path, the end of a path, or a file name that matches only one file. Turns are numbered as in `turnlog
     show`. Versions come from Claude Code's own copies (file-history) or are rebuilt from what the session read, wrote
-    and edited; the output shows how reliable a version is (see docs/files.md). The original file is never overwritten
-    unless you name it as PLACE and use --force.
+    and edited; the output shows how reliable each version is (see docs/files.md). The original file is never
+    overwritten unless you name it as PLACE and use --force.
 
     \b
     Examples:

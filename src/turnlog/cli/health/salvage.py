@@ -52,7 +52,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
     from turnlog.errors import UsageError
 
     if session is None and (output or as_session):
-        raise UsageError("name a lost session; `turnlog salvage` lists them all")
+        raise UsageError("name a lost session; `turnlog salvage` lists all lost sessions")
     if sum((bool(output), as_session, as_json)) > 1:
         raise UsageError("use only one of -o, --session and --json")
     config = load_config()

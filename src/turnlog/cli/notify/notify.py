@@ -8,9 +8,9 @@ from turnlog.cli.group import LazyGroup
 from turnlog.cli.table import CommandRow
 
 NOTIFY_COMMANDS = {
-    "run": CommandRow(".notify.run", "Watch all sessions and notify until you stop it."),
+    "run": CommandRow(".notify.run", "Watch all sessions and send notifications until you stop it."),
     "test": CommandRow(".notify.test", "Send a test message through your channels."),
-    "status": CommandRow(".notify.status", "Show the channels, what is waiting, and the last errors."),
+    "status": CommandRow(".notify.status", "Show the status of each channel, including its latest error."),
 }
 
 
@@ -39,6 +39,6 @@ def notify() -> None:
     \b
     Examples:
       turnlog notify test               send a test message through each channel
-      turnlog notify run                notify until you press Ctrl-C
-      turnlog notify status             what is waiting, and why
+      turnlog notify run                send notifications until you press Ctrl-C
+      turnlog notify status             show how many messages are waiting, and why
     """

@@ -1,4 +1,4 @@
-"""`turnlog notify status`: show the channels, what is waiting, and the last errors."""
+"""`turnlog notify status`: show the status of each channel, including its latest error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def status(as_json: bool) -> int:
-    """Show which channels are configured, what is waiting for them, and the last errors.
+    """Show which channels are configured, how many messages are waiting, and each channel's latest error.
 
     Addresses that contain tokens or other secrets are never printed. The exit status is 2 if the settings are wrong.
 
@@ -43,7 +43,10 @@ def _render_status(found: NotifyStatus) -> Iterator[str]:
         yield to_visible_line(f"The settings are wrong, so nothing is sent: {found.problem}")
     if found.warning:
         yield to_visible_line(f"Warning: {found.warning}")
-    yield "Notifying now." if found.running else "Not running. `turnlog notify run` or `turnlog web` notifies."
+    if found.running:
+        yield "Notifications are on."
+    else:
+        yield "Notifications are off; to turn them on, start `turnlog notify run` or `turnlog web`."
     yield f"Reports: {', '.join(found.on) or 'nothing'}"
     if found.quiet_hours:
         yield f"Quiet hours: {found.quiet_hours}" + (" (now)" if found.quiet_now else "")

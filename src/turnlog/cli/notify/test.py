@@ -7,13 +7,12 @@ import click
 
 @click.command()
 @click.argument("channels", metavar="[CHANNEL]...", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def test(channels: tuple[str, ...], as_json: bool) -> int:
     """Send a test message through each of your channels, and report the outcome.
 
     Without CHANNEL, all channels in config.toml are tested. The channel `browser` stands for the open pages of
-    `turnlog web`.
-    Each message is sent once and does not wait on disk. The exit status is 1 if a message was not sent.
+    `turnlog web`. turnlog tries to send each message only once. The exit status is 1 if a message was not sent.
 
     \b
     Examples:

@@ -137,7 +137,7 @@ def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]
         yield f"Words without letters or digits were ignored: {' '.join(scope.ignored)} (--substring finds them)."
     if scope.cut_texts and not is_scan:
         pieces = f"{format_count(scope.cut_texts, 'piece')} of text"
-        yield f"Only the first 32 million characters of {pieces} were searched; --substring searches everything."
+        yield f"In {pieces}, only the first 32 million characters were searched; --substring searches everything."
     if scope.cut:
         words = to_visible_line(", ".join(scope.cut))
         yield f"Only some of the many identifiers that contain {words} were searched."

@@ -46,8 +46,8 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
     or if the output is not a terminal, it lists all sessions unless you use --limit. On a machine without sessions, it
     lists the demo sessions.
 
-    The output also counts other .jsonl files in the project folders; --other lists them. You can use the path of such a
-    file as SESSION in every command, and `turnlog search --other` searches these files.
+    The output also shows how many other .jsonl files the project folders contain; --other lists them. You can use the
+    path of such a file as SESSION in every command, and `turnlog search --other` searches these files.
 
     \b
     Examples:

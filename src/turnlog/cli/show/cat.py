@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def cat(file: str, explain: bool) -> None:
     """Print the entries of a session file, byte for byte.
 
-    The output is identical to the input, even for a damaged file, which proves that turnlog reads files without loss.
+    The output is identical to the input even if the file is damaged, because turnlog reads files without loss.
     Control characters are escaped only if the output is a terminal. FILE is a path, or - for standard input.
 
     \b

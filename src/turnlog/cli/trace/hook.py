@@ -57,8 +57,8 @@ def hook() -> None:
 def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run: bool) -> None:
     """Add the hook to Claude Code's settings.
 
-    Without --trace or --live, the hook is installed for tracing. One hook serves both purposes, and installing it for
-    one keeps the other.
+    Without --trace or --live, the hook is installed for tracing. One hook serves both purposes;
+    installing it for one of them doesn't remove the other.
 
     All other settings remain unchanged, byte for byte, and turnlog keeps a copy of the original file next to it. If the
     hook is already installed, only the targets and the path to turnlog are updated. To use the hook in running
@@ -86,7 +86,7 @@ def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run
 @_PROJECT_OPTION
 @_LOCAL_OPTION
 @click.option("--trace", is_flag=True, help="Remove only tracing.")
-@click.option("--live", is_flag=True, help="Remove only the reports for live views.")
+@click.option("--live", is_flag=True, help="Remove only the reporting for live views.")
 @_DRY_RUN_OPTION
 def uninstall(scope: str, trace: bool, live: bool, dry_run: bool) -> None:
     """Remove the hook from Claude Code's settings.

@@ -17,7 +17,7 @@ from turnlog.store.usage.groupings import GROUPINGS
     metavar="P",
     help="Include only sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
-@click.option("-m", "--model", metavar="M", help="Include only models whose name contains M.")
+@click.option("-m", "--model", metavar="M", help="Include only models whose names contain M.")
 @click.option(
     "--timezone",
     metavar="ZONE",

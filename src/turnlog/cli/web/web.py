@@ -56,7 +56,7 @@ def run_web(port: int | None, opens: bool | None) -> None:
     os.environ["PYTHONSAFEPATH"] = "1"  # child processes must not run programs from the starting folder
     opened = open_listening_socket(port)
     if opened.is_fallback:
-        print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog; using port {opened.port}.")
+        print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog process; using port {opened.port}.")
     config = load_config()
     with opened.socket, open_machine(config) as found:
         door = ServerKeys(opened.port, _load_cookie_secret())

@@ -73,7 +73,7 @@ def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
     if point.leaf not in line.up:
         raise UsageError(f"{point.leaf}: Claude Code can't read this entry; `turnlog doctor` explains why")
     if line.rows[point.leaf].is_sidechain:
-        raise UsageError(f"{point.leaf}: this entry belongs to a sub-agent; name an entry of the session itself")
+        raise UsageError(f"{point.leaf}: this entry belongs to a sub-agent; choose an entry in the main conversation")
     segments = list(line.iterate_segments(point.leaf))
     chain = [row for part in reversed(segments) for row in part]
     whole = add_side_rows(line, [row for row in chain if not is_boundary(row)])

@@ -194,7 +194,7 @@ def _verify_move(plan: MovePlan, tally: _LineTally) -> None:
                 count = _count_entries(path, plan.translation if not nested else None)
                 if count != tally.lines[before]:
                     raise TurnlogError(
-                        f"{path}: {count} entries instead of {tally.lines[before]}, so all changes were undone"
+                        f"{path}: found {count} entries instead of {tally.lines[before]}, so all changes were undone"
                     )
 
 

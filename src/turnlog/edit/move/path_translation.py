@@ -98,7 +98,7 @@ def _strip_separators(path: str) -> str:
     """Remove trailing separators from a path; refuse a relative path."""
     bare = path.rstrip("/\\") if len(path) > 1 else path
     if not (path.startswith("/") or _WINDOWS_PATH_PATTERN.match(path)) or not bare.strip("/\\"):
-        raise UsageError(f"{path!r}: not the absolute path of a folder; use a path that starts at the root")
+        raise UsageError(f"{path!r}: expected the absolute path of a folder other than the root")
     return bare
 
 

@@ -142,7 +142,7 @@ def check_package_manifest(manifest: PackageManifest) -> None:
     """Refuse a manifest with unsafe names or with incomplete sessions."""
     sessions = {session.session_id: session for session in manifest.sessions}
     if not sessions or len(sessions) < len(manifest.sessions):
-        raise Unreadable("the manifest lists no session, or lists one twice")
+        raise Unreadable("the manifest lists no sessions, or lists the same session twice")
     names = {file.name for file in manifest.files}
     for session in manifest.sessions:
         plain = is_safe_path(session.folder) and "/" not in session.folder
@@ -179,7 +179,7 @@ def read_trailer(data: bytes, size: int) -> PackageTrailer:
     if (magic, length, form) != (_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode()):
         raise Unreadable("not a turnlog package, or truncated")
     if trailer.manifest + trailer.files + TRAILER_BYTES != size or trailer.manifest > MAX_MANIFEST_BYTES:
-        raise Unreadable("damaged: the length of the file differs from the one recorded at its end")
+        raise Unreadable("damaged: the file's length differs from the length recorded at its end")
     return trailer
 
 

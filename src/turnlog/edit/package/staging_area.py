@@ -105,7 +105,8 @@ class UnpackJournal(Journal[StagedUnpacking]):
             plan = msgspec.json.decode(path.read_bytes(), type=StagingPlan)
         except (OSError, msgspec.MsgspecError) as error:
             raise Unreadable(
-                f"{path}: can't read the plan of an interrupted unpacking ({error}); remove its folder"
+                f"{path}: can't read the plan of an interrupted unpacking ({error}); remove the folder that"
+                " contains this file"
             ) from error
         is_safe = all(map(is_safe_path, (*plan.folders, *(item.place for item in plan.items))))
         return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))

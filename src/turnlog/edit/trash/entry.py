@@ -130,7 +130,7 @@ def decode_trash_manifest(data: bytes, path: Path) -> TrashManifest:
         manifest = msgspec.convert(fields, TrashManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unreadable(
-            f"{path}: not a valid record of a deleted session ({error}); the files are in the same folder"
+            f"{path}: not a valid record of a deleted session ({error}); the session's files are in the same folder"
         ) from error
     if manifest.version != TRASH_VERSION:
         raise Unreadable(f"{path}: written by a different version of turnlog; use that version")

@@ -118,7 +118,7 @@ def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
         is_timed = record.moment.tzinfo is not None
     except (ValueError, RecursionError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise Unreadable(
-            f"{path}: not a valid record of a change ({error}); the kept files are in the same folder"
+            f"{path}: not a valid record of a change ({error}); the original files are in the same folder"
         ) from error
     if not is_timed or not all(map(_is_sound_item, record.items)):
         raise Unreadable(f"{path}: the record contains a time or a path that turnlog never writes; nothing was changed")

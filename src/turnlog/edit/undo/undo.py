@@ -197,7 +197,9 @@ class Undo(Journal[UndoRecord]):
                 return f"undo {other.name} first, because it is a later change"
         if any(item.kind == "append" for item in record.items):
             return f"use `turnlog {record.verb}` again to set a different value"
-        return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"
+        if trouble.is_final:
+            return "move it aside first"
+        return "--force restores the original and keeps a copy of the current file, if there is one"
 
     def _roll_back(self, record: UndoRecord, number: int) -> None:
         """Reverse what this process has done; leave to `undo` anything that another program has since written."""
@@ -215,7 +217,9 @@ class Undo(Journal[UndoRecord]):
             for number in reversed(range(len(record.items)) if record.is_ready else range(0)):
                 reversal.take_back_change(record, number)
         except OSError as error:
-            raise TurnlogError(f"{_describe_os_error(error)}; fix that, then undo {record.name} again") from error
+            raise TurnlogError(
+                f"{_describe_os_error(error)}; fix this problem, then undo {record.name} again"
+            ) from error
 
     def _forget_record(self, record: UndoRecord) -> None:
         for path in reversal.list_helper_files(record):

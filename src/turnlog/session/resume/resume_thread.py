@@ -46,7 +46,7 @@ def _says_something(row: Entry) -> bool:
 
 def _find_given_leaf(rows: ResumeRows, uuid: str) -> Entry:
     if uuid not in rows.up:
-        raise NotFound(f"{uuid}: no such entry, or a conversation can't end with it")
+        raise NotFound(f"{uuid}: no such entry, or an entry that a conversation can't end with")
     return rows.rows[uuid]
 
 

@@ -86,7 +86,7 @@ class Blobs:
                 raise Unreadable(f"{path}: damaged (not an archive blob)")
             data = self._decompressor.decompress(packed)
         except FileNotFoundError:
-            raise Unreadable(f"{path}: missing; the archive has lost a blob") from None
+            raise Unreadable(f"{path}: this blob is missing from the archive") from None
         except zstandard.ZstdError as error:
             raise Unreadable(f"{path}: damaged ({error})") from error
         except OSError as error:

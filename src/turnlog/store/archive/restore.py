@@ -107,7 +107,7 @@ def _compare_file(file: KeptFile, path: Path) -> str:
     except FileNotFoundError:
         return "missing"
     except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        raise Unreadable(f"{path}: {error.strerror}; it blocks the path of a restored file") from error
+        raise Unreadable(f"{path}: {error.strerror}; a file can't be restored to this path") from error
     return "same" if running.hexdigest() == file.digest else "differs"
 
 

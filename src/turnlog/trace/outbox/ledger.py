@@ -50,7 +50,7 @@ def _open(path: Path) -> apsw.Connection:
 
 def _build_damage_error(path: Path, error: apsw.Error) -> TurnlogError:
     return TurnlogError(
-        f"{path}: damaged ({error}); to start over, move the file aside; earlier spans will then be sent again"
+        f"{path}: damaged ({error}); to start over, move the file aside (earlier spans will then be sent again)"
     )
 
 
@@ -90,7 +90,7 @@ def explain_ledger_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError:
-        raise TurnlogError(f"{path}: the disk is full; nothing was lost; free some space and try again") from None
+        raise TurnlogError(f"{path}: the disk is full, but nothing was lost; free some space and try again") from None
     except apsw.BusyError:
         raise Busy(f"{path}: another process keeps writing to it; try again") from None
     except DAMAGE_ERRORS as error:

@@ -186,7 +186,7 @@ class Outbox(OutgoingBatches):
 def _check_unique(batches: Sequence[SpanBatch]) -> None:
     spans = [span for batch in batches for span in batch.spans]
     if len(set(spans)) < len(spans):
-        raise ValueError("the batches contain a span twice")
+        raise ValueError("the batches contain the same span twice")
 
 
 def _encode_path(path: str) -> bytes:

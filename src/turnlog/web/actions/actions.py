@@ -82,7 +82,7 @@ def _carry_out_action(request: Request, ref: str, verb: Verb, action: ActionRequ
     place = get_machine(request)
     known = place.find_session(ref)
     if known.is_gone:
-        raise NotFound("this session's file was deleted; `turnlog archive restore` may restore it")
+        raise NotFound("this session's file was deleted; `turnlog archive restore` may be able to restore it")
     options = dict(action.options)
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
         options["at"] = find_fork_point(place, known, key)

@@ -47,7 +47,7 @@ class WebNotifier:
         try:
             settings = load_notify_config(self._config)
         except UsageError as error:
-            self._tell(f"{error}; no notifications until then")
+            self._tell(f"No notifications are sent until this is fixed: {error}")
             return NotifyConfig(web=False)
         if settings.web and (warning := find_permission_problem(settings)):
             self._tell(f"Warning: {warning}")

@@ -73,7 +73,7 @@ def find_text(
 ) -> TextHits:
     """Search a session and its sub-agents or, for a sub-agent's transcript, only that sub-agent."""
     if not query or len(query) > MAX_QUERY_CHARS:
-        raise UsageError(f"q= must have 1 to {MAX_QUERY_CHARS} characters")
+        raise UsageError(f"q= must be 1 to {MAX_QUERY_CHARS} characters long")
     reached, offset = _parse_start(start)
     hits: list[TextHit] = []
     for number, file in enumerate(_list_files(machine, transcript)):

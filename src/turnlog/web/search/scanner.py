@@ -92,7 +92,7 @@ async def run_scan(
             if work.done():
                 break
             if passed > patience + _GRACE_SECONDS or await is_given_up():
-                raise UsageError("the search took too long; use longer text or limit the search to one project")
+                raise UsageError("the search took too long; search for longer text, or search only one project")
             if is_ready and passed > patience and not is_interrupted:
                 is_interrupted = True
                 _send_signal(process.pid, signal.SIGINT)

@@ -41,7 +41,7 @@ def test_a_full_disk_is_told_and_keeps_what_is_archived(place: Place, program: P
     done = program("archive", "run", **words)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 1
-    assert "No space left on device; nothing was lost" in done.stderr
+    assert "No space left on device, but nothing was lost" in done.stderr
     archive = Archive(small_disk)
     assert archive.list_ids() == {ONE}
     assert verify_archive(archive).is_sound

@@ -282,7 +282,7 @@ def _build_background_result(shell: Shell, context: CallContext, limit: int, wai
         f"{_format_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
     )
     if changes_folder(shell.command):
-        hint = f"Session cwd remains {context.place.cwd}; the folder that a background command goes to is its own."
+        hint = f"Session cwd remains {context.place.cwd}; background commands can't change it."
         structured["backgroundCwdHint"] = hint
         text += f"\n{hint}"
     context.shells.keep_in_background(shell, limit / 1000)

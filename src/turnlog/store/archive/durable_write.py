@@ -50,7 +50,7 @@ def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
         if path != folder:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            remedy = "; nothing was lost; free some space and try again" if error.errno in _DISK_FULL_ERRNOS else ""
+            remedy = ", but nothing was lost; free some space and try again" if error.errno in _DISK_FULL_ERRNOS else ""
             raise WriteFailed(f"{folder}: {error.strerror}{remedy}") from error
         raise
 

@@ -47,12 +47,12 @@ class MendedManifest(NamedTuple):
     def __str__(self) -> str:
         head = f"{self.session_id}, generation {self.generation}: the manifest was damaged and has been moved aside; "
         if self.on_disk:
-            return f"{head}the session is still on disk, and `turnlog archive run` archives it again"
+            return f"{head}the session is still on disk; `turnlog archive run` archives it again"
         if self.files:
-            rebuilt = f"{self.files} of its transcripts, {self.bytes:,} bytes, were rebuilt from blobs"
-            return f"{head}{rebuilt}; other files are lost"
-        rest = f"{self.older} older generations are intact" if self.older else "the archive has nothing else of it"
-        return f"{head}no blob could be identified as its own; {rest}"
+            rebuilt = f"transcripts rebuilt from blobs: {self.files} ({self.bytes:,} bytes)"
+            return f"{head}{rebuilt}; the session's other files are lost"
+        rest = f"intact older generations: {self.older}" if self.older else "the archive contains no older generation"
+        return f"{head}no blobs of this session were found; {rest}"
 
 
 class _ProjectHome(NamedTuple):

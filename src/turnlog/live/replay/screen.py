@@ -35,25 +35,24 @@ class ReplayScreen:
         self._footer: tuple[str, ...] = ()
         self._drawn: tuple[str, tuple[str, ...], int | None] = ("", (), None)
         """What is on the terminal: the open line, the footer and the width at that time."""
-        self._waiting = ""
-        """Text that is not yet on the terminal."""
+        self._waiting: list[str] = []
+        """Text that is not yet on the terminal, in parts: a long answer has hundreds of thousands."""
 
     def write_lines(self, lines: Sequence[str]) -> None:
         """Add whole lines; untrusted text in them must already be visible text."""
         self.finish_text()
-        for line in lines:
-            self._waiting += line + "\n"
+        self._waiting += [f"{line}\n" for line in lines]
 
     def write_text(self, text: str) -> None:
         """Add a part of streamed text."""
         parts = text.replace("\r\n", "\n").expandtabs(4).split("\n")
-        self._waiting += self._prose.add_text("\n".join(map(make_visible, parts)))
+        self._add_waiting(self._prose.add_text("\n".join(map(make_visible, parts))))
 
     def finish_text(self) -> None:
         """End streamed text, and its line if one is open."""
-        self._waiting += self._prose.end_line()
-        if _ends_inside_line(self._open, self._waiting):
-            self._waiting += "\n"
+        self._add_waiting(self._prose.end_line())
+        if not self._waiting[-1].endswith("\n") if self._waiting else self._open:
+            self._waiting.append("\n")
         self._prose.begin_text()
 
     def set_footer(self, lines: Sequence[str]) -> None:
@@ -63,13 +62,14 @@ class ReplayScreen:
     def refresh(self) -> None:
         """Bring the terminal up to date, with one write and only if something changed."""
         width = self._look().width
+        added = "".join(self._waiting)
+        self._waiting.clear()
         if width is None:
-            text, self._waiting = self._waiting, ""
-            if text:
-                self._write(text)
+            if added:
+                self._write(added)
             return
-        lines = _fold_lines(self._open + self._waiting, width)
-        self._waiting, self._open = "", lines[-1]
+        lines = _fold_lines(self._open + added, width)
+        self._open = lines[-1]
         now = (self._open, self._footer, width)
         if len(lines) == 1 and now == self._drawn:
             return
@@ -87,9 +87,9 @@ class ReplayScreen:
         self._footer = ()
         self.refresh()
 
-
-def _ends_inside_line(before: str, added: str) -> bool:
-    return not added.endswith("\n") if added else bool(before)
+    def _add_waiting(self, text: str) -> None:
+        if text:
+            self._waiting.append(text)
 
 
 def _fold_lines(text: str, width: int) -> list[str]:

@@ -110,7 +110,11 @@ def test_a_part_that_does_not_exist_is_refused(turnlog: Turnlog, story: Path) ->
         (["--force"], "--size and --force require --record FILE"),
         (["--json", "--record", "x.cast"], "use either --record"),
         (["--record", "x.cast", "--size", "big"], "--size big: use a form such as 100x30"),
-        (["--record", "x.cast", "--size", "5x5"], "size 5x5 is outside the range"),
+        (["--record", "x.cast", "--size", "5x5"], "--size 5x5 is outside the range"),
+        (["--record", "-"], "--record needs the name of a file"),
+        (["--record", ""], "--record needs the name of a file"),
+        (["--record", "."], ".: this path already exists; choose a different name with --record, or use --force"),
+        (["--record", ".", "--force"], "not written by turnlog; choose a different name with --record"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(

@@ -128,7 +128,9 @@ def record_session(
     check_replay_options(options)
     check_recording_size(columns, rows)
     goal = Path(output)
-    check_destination(goal, force=force)
+    check_destination(goal, force=force, option="--record")
+    if goal.is_dir():
+        raise UsageError(f"{goal}: a folder, not a file; choose a different name with --record")
     config = config or load_config()
     path = locate_session(session, config, notify)
     redaction = ExportRedaction(SecretRules()) if redact else None

@@ -26,16 +26,16 @@ def build_file_name(title: str, session_id: str | None) -> str:
     return "-".join(filter(None, (words if words != name else "", name))) or "session"
 
 
-def check_destination(goal: Path, *, force: bool) -> None:
-    """Refuse a destination that already exists, or whose folder does not exist."""
+def check_destination(goal: Path, *, force: bool, option: str = "--output") -> None:
+    """Refuse a destination that already exists, or whose folder does not exist; `option` is the flag that names it."""
     if not goal.absolute().parent.is_dir():
         raise UsageError(f"{goal.parent}: no such folder; create it first")
     if not os.path.lexists(goal):
         return
     if not force:
-        raise UsageError(f"{goal}: this path already exists; choose a different name with --output, or use --force")
+        raise UsageError(f"{goal}: this path already exists; choose a different name with {option}, or use --force")
     if goal.is_dir() and not (goal / FOLDER_MARK).is_file():
-        raise UsageError(f"{goal}: a folder that was not written by turnlog; choose a different name with --output")
+        raise UsageError(f"{goal}: a folder that was not written by turnlog; choose a different name with {option}")
 
 
 def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:

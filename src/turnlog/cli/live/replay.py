@@ -66,17 +66,20 @@ def _check_arguments(record: str | None, size: str | None, *, as_json: bool, for
         raise UsageError("--size and --force require --record FILE")
     if record is not None and as_json:
         raise UsageError("use either --record, which writes a file, or --json, which prints events")
+    if record in ("", "-"):
+        raise UsageError("--record needs the name of a file, such as demo.cast")
 
 
 def _record(session: str, output: str, options: ReplayOptions, *, redact: bool, size: str | None, force: bool) -> None:
     from turnlog.api.replays import record_session
-    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.output import print_lines, print_remark, spell_flags
     from turnlog.live.replay.cast import DEFAULT_COLUMNS, DEFAULT_ROWS
 
     columns, rows = _parse_size(size) if size else (DEFAULT_COLUMNS, DEFAULT_ROWS)
-    result = record_session(
-        session, output, options, redact=redact, columns=columns, rows=rows, force=force, notify=print_remark
-    )
+    with spell_flags("size"):
+        result = record_session(
+            session, output, options, redact=redact, columns=columns, rows=rows, force=force, notify=print_remark
+        )
     print_lines(_describe_recording(result))
     if result.redacted is None:
         print_remark("Redaction is off: the recording contains everything that the session shows.")

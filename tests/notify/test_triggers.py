@@ -188,6 +188,15 @@ def test_work_continues_to_count_across_a_restart() -> None:
     assert kinds(machine.check_session(snapshot("finished"), 72.0)) == ["finished"]
 
 
+def test_work_that_ended_while_nobody_looked_ended_when_the_session_stopped() -> None:
+    machine = TriggerMachine(ALL)
+    machine.check_session(snapshot("running"), 1_000.0)
+    machine = restart(machine)
+    machine.check_session(snapshot("finished", "1970-01-01T00:18:20.000Z"), 90_000.0)
+    (alert,) = machine.check_session(snapshot("finished", "1970-01-01T00:18:20.000Z"), 90_002.0)
+    assert (alert.kind, alert.work_seconds) == ("finished", 100.0)
+
+
 def test_a_session_that_only_lies_there_is_not_reported() -> None:
     machine = TriggerMachine(ALL)
     idle = snapshot("finished", context=99, window=100)

@@ -21,6 +21,8 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Struct, field
 
+from turnlog.session.clock import parse_timestamp
+
 AlertKind = Literal["needs", "failed", "finished", "context", "cost"]
 ALERT_KINDS: tuple[AlertKind, ...] = get_args(AlertKind)
 
@@ -124,7 +126,7 @@ class TriggerMachine:
     ) -> list[Alert]:
         """Return what to report about a session now; during quiet hours, states are only followed."""
         record = self.records.setdefault(session.path, AlertRecord())
-        _track_work(record, session, now)
+        _track_work(record, session, now, was_watched=session.path in self._seen)
         alerts: list[Alert] = []
         for kind in ALERT_KINDS:
             if kind in self._rules.kinds:
@@ -226,8 +228,11 @@ class TriggerMachine:
         return has_other_start or was_entered_again
 
 
-def _track_work(record: AlertRecord, session: SessionSnapshot, now: float) -> None:
-    """Add up the time that a session works; time that it waits for a person doesn't count."""
+def _track_work(record: AlertRecord, session: SessionSnapshot, now: float, *, was_watched: bool) -> None:
+    """Add up the time that a session works; time that it waits for a person doesn't count.
+
+    If nobody watched when it stopped working, its work ended when its present state began, not now.
+    """
     is_working = session.column == "working"
     record.was_active = record.was_active or is_working or session.column == "needs"
     if is_working and record.working_from is None:
@@ -235,7 +240,9 @@ def _track_work(record: AlertRecord, session: SessionSnapshot, now: float) -> No
             record.worked = 0.0
         record.working_from, record.rests_from = now, None
     elif not is_working and record.working_from is not None:
-        record.worked += max(now - record.working_from, 0.0)
+        stopped = None if was_watched else parse_timestamp(session.since)
+        end = now if stopped is None else min(now, stopped.timestamp())
+        record.worked += max(end - record.working_from, 0.0)
         record.working_from = None
     if not is_working and session.column != "needs" and record.rests_from is None:
         record.rests_from = now

@@ -279,6 +279,24 @@ def test_a_message_that_always_fails_lets_the_others_go_first(tmp_path: Path) ->
     assert sent == ["id-1", "id-2"]
 
 
+def test_a_damaged_message_is_dropped_and_the_next_one_sent(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    def send(_: NotifyChannel, notice: Notification, tries: int) -> SendOutcome:
+        sent.append(notice.id)
+        return SendOutcome("sent")
+
+    with NotifyQueue(tmp_path) as queue:
+        fill(queue, 3)
+        for number, data in ((1, b"{"), (2, 7)):
+            queue._db.execute("UPDATE delivery SET notice = ? WHERE id = ?", (data, number))
+        while queue.compute_wait("hook") is not None:
+            deliver_next(queue, channel("http://127.0.0.1:1"), send)
+        (state,) = queue.list_channel_states()
+    assert sent == ["id-2"]
+    assert (state.sent, state.dropped, state.error) == (1, 2, "a message in the queue was damaged")
+
+
 def test_the_queue_has_a_limit(tmp_path: Path) -> None:
     with NotifyQueue(tmp_path) as queue:
         fill(queue, MAX_WAITING + 3)

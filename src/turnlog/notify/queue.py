@@ -148,9 +148,11 @@ class NotifyQueue:
                 " ORDER BY tries >= ?, id LIMIT 1) RETURNING id, notice, tries",
                 (channel, LATE_AFTER_TRIES),
             ).fetchone()
-        if row is None:
-            return None
-        return QueuedNotification(row[0], channel, msgspec.json.decode(row[1], type=Notification), row[2] - 1)
+            notice = _decode_notice(row[1]) if row is not None else None
+            if row is not None and notice is None:  # it would block all others
+                db.execute("DELETE FROM delivery WHERE id = ?", (row[0],))
+                self._record_drop(db, channel, 1, self._clock(), "a message in the queue was damaged")
+        return None if notice is None else QueuedNotification(row[0], channel, notice, row[2] - 1)
 
     def compute_wait(self, channel: str) -> float | None:
         """Return in how many seconds a message for a channel is due; None if there is none."""
@@ -236,7 +238,7 @@ class NotifyQueue:
             rows: list[Any] = self._db.execute(
                 "SELECT id, created, notice FROM page_notice WHERE id > ? ORDER BY id", (after,)
             ).fetchall()
-        return [PageNotification(row[0], row[1], msgspec.json.decode(row[2], type=Notification)) for row in rows]
+        return [PageNotification(row[0], row[1], notice) for row in rows if (notice := _decode_notice(row[2]))]
 
     def find_last_page_notice(self) -> int:
         """Return the number of the latest message for pages."""
@@ -300,6 +302,14 @@ def _explain_errors(path: Path) -> Iterator[None]:
         raise TurnlogError(f"{path}: not writable ({error}); check the permissions of the folder") from None
     except OSError as error:
         raise TurnlogError(f"{path}: {error.strerror or error}") from None
+
+
+def _decode_notice(data: object) -> Notification | None:
+    """Decode a stored message; None if it can't be decoded."""
+    try:
+        return msgspec.json.decode(data, type=Notification) if isinstance(data, bytes | str) else None
+    except (msgspec.DecodeError, ValueError):
+        return None
 
 
 def _to_storable_text(text: str) -> str:

@@ -116,7 +116,12 @@ MISTAKES = [
     ),
     (f"{CHANNEL}'slack'\nurl='ftp://example.com/{SECRET}'", "url is not a valid address"),
     (f"{CHANNEL}'slack'\nurl=['{SECRET}']", "[notify.channels.c] url: expected a text"),
-    (f"{CHANNEL}'slack'\nurl_env='NOT SET'", "url_env = 'NOT SET': expected the name of an environment variable"),
+    (f"{CHANNEL}'slack'\nurl_env='NOT SET'", "[notify.channels.c] url_env: expected the name of an environment variable"),
+    (f"{CHANNEL}'slack'\nurl_env='https://x/{SECRET}'", "url_env: expected the name of an environment variable"),
+    (f"{CHANNEL}'ntfy'\ntopic_env='{SECRET}'", "topic_env: expected the name of an environment variable"),
+    (f"{CHANNEL}'webhook'\nurl='https://x'\nheaders_env={{a='Bearer {SECRET}'}}", "headers_env: expected a table"),
+    ("[notify.projects]\n'work/secret' = false", "[notify.projects] 'work/secret' matches no folder; use a whole path"),
+    ("[notify.projects]\n'' = false", "[notify.projects] '' matches no folder"),
     (f"{CHANNEL}'slack'\nurl_env='NOT_SET'", "url_env: the environment variable NOT_SET is not set; set it"),
     (f"{CHANNEL}'slack'\nurls='{SECRET}'", "unknown key 'urls'; did you mean 'url'?"),
     (f"{CHANNEL}'desktop'\nurl='{SECRET}'", "unknown key 'url'; desktop has content"),
@@ -136,6 +141,13 @@ def test_a_mistake_is_one_line_that_names_the_key(text: str, words: str) -> None
     assert words in message
     assert "\n" not in message
     assert SECRET not in message
+
+
+def test_a_secret_in_the_place_of_a_variable_s_name_is_not_repeated() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(f"{CHANNEL}'ntfy'\ntopic_env='tk_0123456789abcdef'")
+    assert "topic_env: the environment variable with this name is not set; set it" in str(caught.value)
+    assert "tk_" not in str(caught.value)
 
 
 def test_plain_http_to_another_machine_needs_consent() -> None:
@@ -172,6 +184,10 @@ def test_a_channel_never_shows_its_secrets() -> None:
         ({"*": False, "/a/*": True}, "/a/b", True),
         ({"/a/*/secret": False}, "/a/x/secret/deep", False),
         ({"~/x": False}, "HOME/x/y", False),
+        ({"/a/[b]": False}, "/a/[b]/c", False),
+        ({"/a/[b]": False}, "/a/b", True),
+        ({"/a/b?": False}, "/a/bc", True),
+        ({"/a//x/../b/": False}, "/a/b/c", False),
         ({"/a": False}, "-a-b", False),
         ({"/a": True}, "-a-b", True),
     ],
@@ -181,6 +197,18 @@ def test_projects_are_switched_by_the_last_pattern_that_matches(
 ) -> None:
     config = NotifyConfig(projects=tuple(projects.items()))
     assert config.allows_project(project.replace("HOME", str(Path.home()))) is expected
+
+
+def test_a_project_is_off_whichever_of_its_links_names_it(tmp_path: Path) -> None:
+    real = tmp_path / "disk" / "secret"
+    real.mkdir(parents=True)
+    (tmp_path / "work").symlink_to(tmp_path / "disk")
+    link = tmp_path / "work" / "secret"
+    for named in (real, link, tmp_path / "work" / "sec*"):
+        config = NotifyConfig(projects=((str(named), False),))
+        assert not config.allows_project(str(real))
+        assert not config.allows_project(str(real / "below"))
+    assert not NotifyConfig(projects=((str(real), False),)).allows_project(str(link))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ BROWSER_NAME = "browser"
 _DEFAULT_SERVERS = {"telegram": "https://api.telegram.org", "ntfy": "https://ntfy.sh"}
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_USUAL_VARIABLE_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
+"""Anything else may be a secret that somebody has put where the name of its variable belongs."""
 _TOPIC_NAME = re.compile(r"[-_A-Za-z0-9]{1,64}")
 _TELEGRAM_TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 _MIN_SECRET_CHARS = 4
@@ -220,7 +222,7 @@ def _check_keys(table: Mapping[str, Any], kind: ChannelKind, where: str) -> None
             raise UsageError(f"{where}: unknown key {key!r}{remedy}")
         is_valid, expected = _VALUE_RULES.get(key, (_is_variable, "the name of an environment variable"))
         if not is_valid(value):
-            text = "" if key in _SECRET_KEYS else f" = {value!r}"
+            text = "" if key.removesuffix("_env") in _SECRET_KEYS else f" = {value!r}"
             raise UsageError(f"{where} {key}{text}: expected {expected}")
 
 
@@ -244,7 +246,8 @@ def _resolve_variables(table: Mapping[str, Any], environ: Mapping[str, str], whe
 def _read_variable(name: str, environ: Mapping[str, str], where: str) -> str:
     if value := environ.get(name, "").strip():
         return value
-    raise UsageError(f"{where}: the environment variable {name} is not set; set it")
+    variable = f"variable {name}" if _USUAL_VARIABLE_NAME.fullmatch(name) else "variable with this name"
+    raise UsageError(f"{where}: the environment {variable} is not set; set it")
 
 
 def _add_address(

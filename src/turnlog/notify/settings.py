@@ -20,9 +20,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, NamedTuple
 
 from turnlog.errors import UsageError
@@ -79,10 +80,32 @@ class NotifyConfig(NamedTuple):
 
 
 def _matches_folder(project: str, pattern: str) -> bool:
-    """Return whether a folder, or one that contains it, matches a pattern."""
-    folder = os.path.normcase(project).replace("\\", "/").rstrip("/")
-    wanted = os.path.normcase(os.path.expanduser(pattern)).replace("\\", "/").rstrip("/")  # noqa: PTH111 - a pattern
-    return fnmatchcase(folder, wanted) or fnmatchcase(folder, f"{wanted}/*")
+    """Return whether a folder, or one that contains it, matches a pattern.
+
+    Clients record the folder with its links resolved, so the pattern's are resolved too. Only `*` is special: a folder
+    can be called `[old]`.
+    """
+    named = os.path.expanduser(pattern)  # noqa: PTH111 - a pattern
+    return any(
+        _build_folder_pattern(place).fullmatch(_spell_folder(folder))
+        for place in {named, os.path.realpath(named)}
+        for folder in {project, os.path.realpath(project)}
+    )
+
+
+def _spell_folder(folder: str) -> str:
+    return os.path.normcase(os.path.normpath(folder)).replace("\\", "/").rstrip("/")
+
+
+@cache
+def _build_folder_pattern(pattern: str) -> re.Pattern[str]:
+    parts = map(re.escape, _spell_folder(pattern).split("*"))
+    return re.compile(f"{'.*'.join(parts)}(?:/.*)?", re.DOTALL)
+
+
+def _is_folder_pattern(pattern: str) -> bool:
+    """Return whether a pattern can match a folder at all."""
+    return pattern.startswith("*") or os.path.isabs(os.path.expanduser(pattern))  # noqa: PTH111, PTH117 - a pattern
 
 
 def _is_number(value: object, least: float, most: float) -> bool:
@@ -145,3 +168,9 @@ def _check_table(table: Mapping[str, Any], where: str) -> None:
         if not is_valid(value):
             text = "" if key == "channels" else f" = {value!r}"
             raise UsageError(f"{where}: [notify] {key}{text}: expected {expected}")
+    for pattern in table.get("projects", ()):
+        if not _is_folder_pattern(pattern):
+            raise UsageError(
+                f"{where}: [notify.projects] {pattern!r} matches no folder; use a whole path such as"
+                ' "~/work/secret", or start with "*"'
+            )

@@ -188,7 +188,7 @@ def test_the_terminal_is_restored_whatever_ends_the_player(tmp_path: Path, key: 
         assert "turn 1 of 5" not in player.screen.text, "the bottom line is gone"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_the_terminal_is_restored_when_the_player_is_ended(tmp_path: Path, number: int) -> None:
     with open_player(tmp_path) as player:
         player.expect("▶ 1x")

@@ -107,6 +107,7 @@ def open_key_terminal() -> Iterator[KeyTerminal]:
         signal.SIGTSTP: request_stop,
         signal.SIGTERM: interrupt,
         signal.SIGHUP: interrupt,
+        signal.SIGQUIT: interrupt,
         signal.SIGWINCH: lambda *_: None,
     }
     previous = {number: signal.signal(number, act) for number, act in handlers.items()}

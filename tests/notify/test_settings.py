@@ -188,6 +188,8 @@ def test_a_channel_never_shows_its_secrets() -> None:
         ({"/a/[b]": False}, "/a/b", True),
         ({"/a/b?": False}, "/a/bc", True),
         ({"/a//x/../b/": False}, "/a/b/c", False),
+        ({"/a": False}, "/a/b\0c", False),
+        ({"/a": False}, "/b/\0\ud800", True),
         ({"/a": False}, "-a-b", False),
         ({"/a": True}, "-a-b", True),
     ],

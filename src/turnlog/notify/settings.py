@@ -88,9 +88,16 @@ def _matches_folder(project: str, pattern: str) -> bool:
     named = os.path.expanduser(pattern)  # noqa: PTH111 - a pattern
     return any(
         _build_folder_pattern(place).fullmatch(_spell_folder(folder))
-        for place in {named, os.path.realpath(named)}
-        for folder in {project, os.path.realpath(project)}
+        for place in {named, _resolve_links(named)}
+        for folder in {project, _resolve_links(project)}
     )
+
+
+def _resolve_links(folder: str) -> str:
+    try:
+        return os.path.realpath(folder)
+    except (OSError, ValueError):  # transcripts are hostile: a folder in one may contain a null character
+        return folder
 
 
 def _spell_folder(folder: str) -> str:

@@ -31,6 +31,9 @@ def shipped(command: str, content: str, **fields: Any) -> list[tuple[str, str | 
         "make test && git push -u origin main",
         "git commit -m \"$(cat <<'EOF'\nFix; git push later\nEOF\n)\" && git push",
         "if true; then GIT_SSH=x git push; fi",
+        "cat > notes <<EOF\nEOF\ngit push",
+        "cat <<-EOF\n\tEOFS\n\tEOF\ngit push",
+        "cat <<EOF\n" + "\n" * 15_000 + "EOF\ngit push",
     ],
 )
 def test_a_push_ships_when_it_has_succeeded(command: str) -> None:

@@ -12,7 +12,7 @@ MAX_URL_CHARS = 500
 _MAX_COMMAND_CHARS = 20_000
 _MAX_OUTPUT_CHARS = 100_000
 
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?(?:\n\s*\2(?=\s|$)|\Z)", re.DOTALL)
+_HEREDOC = re.compile(r"<<-?[ \t]*+(['\"]?)(\w++)\1[^\n]*+\n.*?(?:(?<=\n)[ \t]*+\2(?=\s|$)|\Z)", re.DOTALL)
 _QUOTED_TEXT = re.compile(r"'[^']*+'?|\"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 _COMMAND_START = r"(?:^|[;&|\n({])[ \t]*+(?:(?:\w+=\S*|sudo|command|time|exec|env|then|do|else)\s+)*+"

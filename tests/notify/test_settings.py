@@ -116,7 +116,7 @@ MISTAKES = [
     ),
     (f"{CHANNEL}'slack'\nurl='ftp://example.com/{SECRET}'", "url is not a valid address"),
     (f"{CHANNEL}'slack'\nurl=['{SECRET}']", "[notify.channels.c] url: expected a text"),
-    (f"{CHANNEL}'slack'\nurl_env='NOT SET'", "[notify.channels.c] url_env: expected the name of an environment variable"),
+    (f"{CHANNEL}'slack'\nurl_env='NOT SET'", "url_env: expected the name of an environment variable"),
     (f"{CHANNEL}'slack'\nurl_env='https://x/{SECRET}'", "url_env: expected the name of an environment variable"),
     (f"{CHANNEL}'ntfy'\ntopic_env='{SECRET}'", "topic_env: expected the name of an environment variable"),
     (f"{CHANNEL}'webhook'\nurl='https://x'\nheaders_env={{a='Bearer {SECRET}'}}", "headers_env: expected a table"),

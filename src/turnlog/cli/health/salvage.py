@@ -27,7 +27,10 @@ _DEFINITION = (
 @click.command()
 @click.argument("session", metavar="[ID]", required=False)
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write what is left of the session to FILE, as Markdown (- for standard output)."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write what is left of the session to FILE, as Markdown (- for standard output).",
 )
 @click.option("--session", "as_session", is_flag=True, help="Create a new session from the prompts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")

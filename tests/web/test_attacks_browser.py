@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -175,7 +177,7 @@ def test_sub_agents_are_read_on_pages_of_their_own(watch: Watch, attacks: list[A
         watch.read(f"/s/{attack.uuid}/agent/{quote(name, safe='')}")
 
 
-def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: list[Attack]) -> None:
+def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, folders: Folders, attacks: list[Attack]) -> None:
     page = watch.open("/?all=1&group=project")
     assert page.locator("tr.session").count() >= sum(len(attack.texts) for attack in attacks)
     for text in (searched(text) for attack in attacks for text in list(attack.texts.values())[::4]):
@@ -191,10 +193,21 @@ def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: l
     watch.open("/insights?range=all")
     page.locator(".part[aria-busy]").last.wait_for(state="detached")
     watch.look("insights")
+    prompt_again(folders, [text for attack in attacks for text in attack.texts.values()])
     with page.expect_response("**/api/live/updates*"):
         watch.open("/live")
     page.locator("main article").first.wait_for(state="attached")
     watch.look("live")
+
+
+def prompt_again(folders: Folders, texts: list[str]) -> None:
+    """Add a prompt to sessions now: the board shows only those that are active today."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    for path, text in zip(sorted(folders.projects.glob("*/*.jsonl")), cycle(texts), strict=False):
+        message = {"role": "user", "content": text}
+        prompt = {"type": "user", "uuid": "now", "timestamp": now, "cwd": text, "gitBranch": text, "message": message}
+        with path.open("ab") as file:
+            file.write(encoded([prompt]))
 
 
 def test_what_is_appended_while_a_page_follows_does_nothing(

@@ -54,6 +54,24 @@ def test_it_is_installed_for_all_projects_and_says_what_is_missing(
     assert turnlog("hook", "uninstall").err == f"{path}: nothing to do.\n"
 
 
+def test_an_install_says_that_all_hooks_are_disabled(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    (machine.folder / "settings.json").write_text('{"disableAllHooks": true}')
+    done = turnlog("hook", "install", "--live")
+    assert done.status == 0
+    assert done.err == "disableAllHooks is set in this file: Claude Code runs no hooks until you remove it.\n"
+
+
+def test_settings_that_cannot_be_edited_safely_are_named(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    path = machine.folder / "settings.json"
+    path.write_text('{"hooks": {}, "hooks": {"Stop": []}}')
+    turnlog("hook", "install", "--live")
+    before = path.read_bytes()
+    done = turnlog("hook", "uninstall")
+    assert done.status == 1
+    assert done.err.startswith(f"turnlog: {path}: can't edit these settings safely, so nothing was changed")
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(("option", "name"), [("--project", "settings.json"), ("--local", "settings.local.json")])
 def test_it_is_installed_for_one_project(
     machine: Machine, turnlog: Turnlog, data: Path, option: str, name: str

@@ -13,6 +13,7 @@ from tests.cli.test_json_doc import documented, keys
 from tests.notify.receiver import Receiver
 from turnlog.notify.notification import Notification
 from turnlog.notify.queue import NotifyQueue
+from turnlog.notify.runner import hold_notifier_lock
 
 Configure = Callable[[str], Path]
 SECRET = "s3cr3t-0123456789"
@@ -59,6 +60,19 @@ def test_one_channel_can_be_tested_alone(turnlog: Turnlog, configure: Configure)
         configure(hook("one", one.url) + hook("other", other.url))
         assert turnlog("notify", "test", "other").status == 0
     assert (len(one.requests), len(other.requests)) == (0, 1)
+
+
+def test_a_test_for_the_browser_is_sent_only_while_a_page_may_listen(
+    turnlog: Turnlog, configure: Configure, data: Path
+) -> None:
+    configure("")
+    done = turnlog("notify", "test", "browser")
+    assert done.status == 1
+    assert "browser: not sent: no page is listening; open Live in `turnlog web`" in done.out
+    data.mkdir(exist_ok=True)
+    with hold_notifier_lock(data):
+        done = turnlog("notify", "test", "browser")
+    assert (done.status, done.lines) == (0, ["browser: sent (the open pages that have notifications on)"])
 
 
 def test_an_unknown_channel_is_a_usage_error(turnlog: Turnlog, configure: Configure) -> None:

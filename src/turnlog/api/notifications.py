@@ -205,14 +205,25 @@ def send_test_notifications(channels: Sequence[str] = (), *, config: Config | No
     results = []
     for name in dict.fromkeys(channels or known):
         if name == BROWSER_NAME:
-            with NotifyQueue(data_dir()) as queue:
-                queue.store_changes({}, page_notices=[notice])
-            results.append(ChannelTest(name, "the open pages that have notifications on", True, None))
+            results.append(_send_test_to_pages(notice))
         else:
             outcome = send_through_channel(known[name], notice, 0)
             is_sent = outcome.result == "sent"
             results.append(ChannelTest(name, known[name].place, is_sent, None if is_sent else outcome.reason))
     return NotifyTestReport(tuple(results), find_permission_problem(settings))
+
+
+def _send_test_to_pages(notice: Notification) -> ChannelTest:
+    """Leave a message for the open pages; while one of them listens, a process notifies."""
+    from turnlog.notify.runner import is_notifier_running
+
+    place = "the open pages that have notifications on"
+    if not is_notifier_running(data_dir()):
+        remedy = "open Live in `turnlog web`, and press “Notify me in this browser”"
+        return ChannelTest(BROWSER_NAME, place, False, f"no page is listening; {remedy}")
+    with NotifyQueue(data_dir()) as queue:
+        queue.store_changes({}, page_notices=[notice])
+    return ChannelTest(BROWSER_NAME, place, True, None)
 
 
 # -- status

@@ -11,7 +11,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -176,9 +177,9 @@ def _plan_exact_hooks(path: Path, options: HookOptions, since: int) -> SettingsP
     backup = _build_backup_path(real)
     if sorted(installed, key=_get_event) == sorted(((event, ours) for event in options.events), key=_get_event):
         return SettingsPlan(real, before, before, backup)
-    after = add_client_hooks(
-        remove_client_hooks(text, is_our_hook) if installed else text, dict.fromkeys(options.events, ours)
-    )
+    with _name_file(real):
+        rest = remove_client_hooks(text, is_our_hook) if installed else text
+        after = add_client_hooks(rest, dict.fromkeys(options.events, ours))
     return SettingsPlan(
         real, before, _encode_text(before, after), backup, makes_backup=before is not None and not installed
     )
@@ -211,7 +212,8 @@ def _plan_whole_removal(path: Path) -> SettingsPlan:
     backup = _build_backup_path(real)
     if not any(iter_our_hooks(parse_client_settings(text), is_our_hook)):
         return SettingsPlan(real, before, before, backup)
-    remaining = remove_client_hooks(text, is_our_hook)
+    with _name_file(real):
+        remaining = remove_client_hooks(text, is_our_hook)
     original = backup.read_bytes() if backup.is_file() else None
     if original is not None and _normalise_settings(_decode_text(original, backup)) == _normalise_settings(remaining):
         return SettingsPlan(real, before, original, backup, drops_backup=True)
@@ -258,11 +260,18 @@ def _read_text(path: Path) -> tuple[bytes | None, str]:
     """Read a file's bytes, and its text without a byte order mark; raise an error if it doesn't contain settings."""
     data = _read_bytes(path)
     text = _decode_text(data or b"", path)
-    try:
+    with _name_file(path):
         parse_client_settings(text)
+    return data, text
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    """Put the file's name before what is wrong with its settings."""
+    try:
+        yield
     except TurnlogError as error:
         raise TurnlogError(f"{path}: {error}") from None
-    return data, text
 
 
 def _decode_text(data: bytes, path: Path) -> str:

@@ -72,11 +72,14 @@ def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run
       turnlog hook install --trace --live
     """
     from turnlog.api.trace_hook import install_hook
-    from turnlog.cli.output import print_lines
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.trace.hook_settings import read_installed_hooks
 
     is_traced = trace or not live or bool(names)
     plan = install_hook(scope, trace=is_traced, live=live, targets=names, dry_run=dry_run)
     _print_plan(plan, "hook installed", dry_run)
+    if not dry_run and read_installed_hooks(plan.path).is_disabled:
+        print_remark("disableAllHooks is set in this file: Claude Code runs no hooks until you remove it.")
     if is_traced:
         print_lines(_render_targets(names))
 

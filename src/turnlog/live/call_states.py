@@ -7,11 +7,11 @@ Where neither is known, only the time counts.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
 
 from turnlog.live.activity import Activity, OpenCall
 from turnlog.live.events.event import Confidence
 from turnlog.live.signs import SessionSigns, is_tool_shell, matches_command
+from turnlog.live.verdicts import StateVerdict
 from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, find_tool_family
 from turnlog.session.clock import parse_timestamp
 
@@ -31,31 +31,21 @@ _MIN_STILL_WAIT = timedelta(seconds=0.8)
 _NEVER_ASKING_MODES = frozenset({"bypassPermissions", "dontAsk", "auto"})
 
 
-class CallVerdict(NamedTuple):
-    """What a session with open calls is doing; the fields are those of `states.StateVerdict`."""
-
-    kind: Literal["waiting", "permission", "running"]
-    words: str
-    since: str | None
-    confidence: Confidence
-    reason: str
-
-
-def judge_calls(fold: Activity, now: datetime, quiet: timedelta, signs: SessionSigns) -> CallVerdict:
+def judge_calls(fold: Activity, now: datetime, quiet: timedelta, signs: SessionSigns) -> StateVerdict:
     """Judge a session that has open calls."""
     calls = list(fold.calls.values())
     question = next((call for call in calls if call.name in TOOLS_WAITING_FOR_PERSON), None)
     if question is not None:
         words = "asks you to approve a plan" if question.name == "ExitPlanMode" else f"asks: {question.about}"
-        return CallVerdict("waiting", words.rstrip(": "), question.since, "sure", "the question has no answer yet")
+        return StateVerdict("waiting", words.rstrip(": "), question.since, "sure", "the question has no answer yet")
     for call in calls:
         if reason := find_permission_reason(call, fold.mode, now, quiet, signs):
             words = f"may be waiting for permission: {format_call(call)}"
-            return CallVerdict("permission", words, call.since, "inferred", reason)
+            return StateVerdict("permission", words, call.since, "inferred", reason)
     if signs.waiting_agent:
         words = f"a sub-agent may be waiting for permission: {signs.waiting_agent}"
-        return CallVerdict("permission", words, calls[0].since, "inferred", "no result yet, and no child process runs")
-    return CallVerdict("running", _describe_running(calls), calls[0].since, *_explain_running(calls, signs))
+        return StateVerdict("permission", words, calls[0].since, "inferred", "no result yet, and no child process runs")
+    return StateVerdict("running", _describe_running(calls), calls[0].since, *_explain_running(calls, signs))
 
 
 def find_permission_reason(

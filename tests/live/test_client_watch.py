@@ -91,7 +91,34 @@ def test_a_registered_client_has_its_session_open_until_it_removes_the_registrat
     assert found.client is not None
     assert (found.client.status, found.client.status_time) == ("busy", 5.0)
     path.unlink()
+    del world.processes.clients[7]
     assert world.look(ONE)[:2] == ("ended", True)
+
+
+def test_a_client_that_removed_its_registration_has_a_few_seconds_to_exit(world: World) -> None:
+    world.processes.start(7, world.folder)
+    path = world.register(7, ONE)
+    world.look(ONE)
+    path.unlink()
+    assert world.look(ONE).presence == "open"
+    assert world.look(ONE, seconds=10).presence == "ended"
+
+
+def test_a_client_has_the_session_open_that_its_arguments_name(world: World) -> None:
+    world.processes.start(7, world.folder)
+    world.look(ONE)
+    del world.processes.clients[7]
+    assert world.look(ONE).presence == "ended"
+    world.processes.start(8, world.folder, start="2", session_id=ONE)
+    found = world.look(ONE)
+    assert (found.presence, found.pid, found.started) == ("open", 8, world.processes.clients[8].started)
+
+
+def test_a_new_session_belongs_to_the_only_client_even_while_its_file_is_empty(world: World) -> None:
+    world.processes.start(7, world.folder)
+    os.utime(world.project / f"{ONE}.jsonl", (1, 1))
+    (world.project / f"{TWO}.jsonl").touch()
+    assert world.look(TWO).pid == 7
 
 
 def test_a_killed_client_leaves_a_registration_behind_and_has_ended(world: World) -> None:
@@ -138,11 +165,19 @@ def test_an_old_client_that_writes_a_new_session_has_left_the_first(world: World
     assert world.look(TWO).presence == "open"
 
 
-def test_a_file_without_a_message_does_not_take_the_place_of_a_session(world: World) -> None:
-    world.processes.start(7, world.folder)
+def test_a_file_without_a_message_does_not_take_the_place_of_a_resumed_session(world: World) -> None:
+    os.utime(world.project / f"{ONE}.jsonl", (1, 1))
+    world.processes.start(7, world.folder, session_id=ONE)
     assert world.look(ONE).presence == "open"
     (world.project / f"{TWO}.jsonl").write_text('{"type":"file-history-snapshot"}\n')
     assert world.look(ONE).presence == "open"
+
+
+def test_a_file_without_a_message_replaces_a_session_in_which_the_client_has_worked(world: World) -> None:
+    world.processes.start(7, world.folder)
+    assert world.look(ONE).presence == "open"
+    (world.project / f"{TWO}.jsonl").write_text('{"type":"file-history-snapshot"}\n')
+    assert (world.look(TWO).presence, world.look(ONE).presence) == ("open", "left")
 
 
 def test_two_old_clients_in_one_folder_are_told_apart_by_how_much_they_write(world: World) -> None:

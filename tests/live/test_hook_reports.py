@@ -278,7 +278,7 @@ def test_entries_that_are_no_messages_do_not_outdate_a_report() -> None:
     build.attachment("hook_success")
     build.note("last-prompt", lastPrompt="hello")
     signs = SessionSigns(hook=HookSign("Stop", time_of_report))
-    assert judge_state(fold_lines(build), time_of_report, signs).kind == "finished"
+    assert judge_state(fold_lines(build), time_of_report + timedelta(seconds=1), signs).kind == "finished"
 
 
 def test_a_request_counts_while_its_call_has_no_result_even_if_a_parallel_one_has() -> None:

@@ -196,8 +196,9 @@ class Activity(Struct):
         self.last, self.since = last, entry.timestamp
         self.retry = None
         # Clients may write a request before the entry that caused it, and an answer after the next request.
-        is_over = last in ("bash", "finished", "interrupted", "error")
-        self.requests = [] if is_over else [sent for sent in self.requests if sent >= (entry.timestamp or "")]
+        self.requests = [sent for sent in self.requests if sent >= (entry.timestamp or "")]
+        if self.requests and last in ("bash", "finished", "interrupted", "error"):
+            self.last, self.since = "prompt", self.requests[0]  # the model is asked again
 
     def _is_late(self, entry: Entry) -> bool:
         """Return whether an entry was written after one that follows it: 2.1.45 can write a prompt after its answer."""

@@ -92,7 +92,9 @@ def _judge_busy_pause(
     if any(task.is_agent for task in fold.tasks.values()):
         return verdict  # it is reported as background work
     if verdict.since is None or is_status_newer(verdict, signs, MOMENT):
-        if signs.status_time is not None and now - signs.status_time < _PROMPT_WRITTEN_AFTER:
+        is_new = signs.status_time is not None and now - signs.status_time < _PROMPT_WRITTEN_AFTER
+        has_run_shell = signs.children is not None and signs.childless_seconds < _PROMPT_WRITTEN_AFTER.total_seconds()
+        if is_new or has_run_shell:  # what is next is not written yet
             return StateVerdict("answering", "answering", started, "sure", BY_REPORT)
         if verdict.kind == "empty":
             return StateVerdict("answering", "working", started, "sure", BY_REPORT)

@@ -27,19 +27,21 @@ CHECK_SECONDS = 1.0
 """Between two looks at the processes."""
 _REPORT_SECONDS = 0.15
 """Between two looks at the registrations, which are few and small."""
-_CHILDREN_SECONDS = 0.35
+_CHILDREN_SECONDS = 0.15
 _SCREEN_SECONDS = 0.3
 """Between two looks at how much a client writes: a spinner moves several times in this time."""
 _SLACK_SECONDS = 2.0
 """How much earlier than the start of its client a session may have been written."""
-_START_SECONDS = 4.0
-"""How long a client takes to start, roughly."""
+_MAX_EXIT_SECONDS = 5.0
+"""How long a client may take to exit after it has removed its registration."""
 _UNSEEN_AFTER_SECONDS = 10.0
 """A session without a client counts as open if it was written within this time: the client may be invisible."""
 _MAX_BLANK_BYTES = 16 << 10
 _WAKE_UP_BYTES = 8
 """What a runtime writes to wake itself up; it is not drawing."""
 _MIN_DRAWN_BYTES = 20
+_MAX_FRAME_BYTES = 100
+"""A single write of more bytes is a change of the screen, and not the next frame of a spinner."""
 _MAX_READS_PER_SECOND = 20
 """A client that reads more is busy with files, so its writes say nothing about its screen."""
 
@@ -73,6 +75,8 @@ class ClientSign(NamedTuple):
     """Its registration."""
     pid: int | None = None
     """Its process; None if it is not on this machine, or unknown."""
+    started: float | None = None
+    """When an unregistered client started, in seconds since 1970."""
     departure: float = 0.0
     """When the session was first seen without its client, in seconds since 1970."""
 
@@ -86,8 +90,6 @@ class _Seat:
     def __init__(self, process: ClientProcess) -> None:
         self.process = process
         self.session_id: str | None = None
-        self.named_session = process.session_id
-        """The session that its arguments name, until it has started."""
         self.folders: list[Path] | None = None
         """The project folders whose sessions it may have open."""
         self.written_bytes = 0
@@ -117,10 +119,14 @@ class _Screen:
             seconds = mono - self.last[0]
             reads, writes, size = (new - old for new, old in zip(activity, self.last[1], strict=True))
             if reads <= _MAX_READS_PER_SECOND * seconds:
-                # A spinner is written without anything being read; what somebody types is read first.
-                is_drawing = size - _WAKE_UP_BYTES * writes >= _MIN_DRAWN_BYTES and writes > reads
-                self._update(mono, is_drawing=is_drawing)
+                self._add_writes(mono, writes - reads, size - _WAKE_UP_BYTES * writes)
         self.last = (mono, activity)
+
+    def _add_writes(self, mono: float, unprompted: int, size: int) -> None:
+        """Tell a spinner, which is written without anything being read, from what somebody types and from redraws."""
+        if unprompted == 1 and _MIN_DRAWN_BYTES <= size <= _MAX_FRAME_BYTES:
+            return  # one frame: a slow spinner, or a small change
+        self._update(mono, is_drawing=unprompted > 1 and size >= _MIN_DRAWN_BYTES)
 
     def _update(self, mono: float, *, is_drawing: bool) -> None:
         """Believe in a spinner only if it is seen twice in a row: every change of the screen is drawn once."""
@@ -150,6 +156,8 @@ class ClientWatch:
         self._registered: dict[str, Client] = {}
         self._registered_processes: set[tuple[int, str | None]] = set()
         """The processes that ever registered; while they exit, they must not pass for old clients."""
+        self._exits: dict[int, float] = {}
+        """When running clients were first seen without their registrations."""
         self._departed: dict[str, ClientSign] = {}
         """The sessions that had a client."""
         self._seats: dict[tuple[int, str], _Seat] = {}
@@ -203,6 +211,9 @@ class ClientWatch:
             if session_id not in current:
                 other = by_pid.get(client.pid)
                 is_left = other is not None and other.start == client.start
+                if not is_left and self._is_exiting(client):
+                    current[session_id] = client
+                    continue
                 self._departed[session_id] = self._depart("left" if is_left else "ended", is_sure=True)
         for client in registrations:
             if client.is_dead:
@@ -211,6 +222,14 @@ class ClientWatch:
             self._departed.pop(session_id, None)
         self._registered = current
         self._registered_processes |= {(client.pid, client.start) for client in current.values() if client.is_here}
+
+    def _is_exiting(self, client: Client) -> bool:
+        """Return whether a client that has removed its registration is still running."""
+        if not client.is_here or not self._processes.is_alive(client.pid, client.start):
+            self._exits.pop(client.pid, None)
+            return False
+        mono = self._clock.monotonic()
+        return mono - self._exits.setdefault(client.pid, mono) < _MAX_EXIT_SECONDS
 
     def _depart(self, presence: Presence, *, is_sure: bool = False) -> ClientSign:
         return ClientSign(presence, is_sure, departure=self._clock.now())
@@ -233,8 +252,7 @@ class ClientWatch:
         for key, process in loose.items():
             if key not in self._seats:
                 self._seats[key] = _Seat(process)
-        for seat in list(self._seats.values()):
-            self._open_named_session(seat)
+                self._open_named_session(self._seats[key])
         folders: dict[Path, list[_Seat]] = {}
         for seat in self._seats.values():
             if seat.folders is None:
@@ -246,11 +264,9 @@ class ClientWatch:
             self._assign_sessions(folder, seats)
 
     def _open_named_session(self, seat: _Seat) -> None:
-        """Give a client the session that its arguments name, once it has had the time to start."""
-        if seat.named_session is None or self._clock.now() - seat.process.started < _START_SECONDS:
-            return
-        session_id, seat.named_session = seat.named_session, None
-        if seat.session_id is None and session_id not in self._registered:
+        """Give a client the session that its arguments name."""
+        session_id = seat.process.session_id
+        if session_id is not None and session_id not in self._registered:
             self._take_seat(seat, session_id)
 
     def _has_seat_changed(self) -> bool:
@@ -271,8 +287,7 @@ class ClientWatch:
 
     def _assign_sessions(self, folder: Path, seats: list[_Seat]) -> None:
         """Give each session that was written to the client that most likely wrote it."""
-        sessions = [file for file in list_project_sessions(folder) if file.size]
-        files = [file for file in sessions if file.session_id not in self._registered]
+        files = [file for file in list_project_sessions(folder) if file.session_id not in self._registered]
         for seat in seats if len(seats) > 1 else ():
             seat.measure_growth(self._processes.read_activity(seat.process.pid))
         for file in sorted(files, key=lambda file: -file.mtime_ns):
@@ -295,13 +310,16 @@ class ClientWatch:
             return writers[0]
         if own := next((seat for seat in able if seat.session_id == file.session_id), None):
             return own
-        names = (None, file.session_id)
-        if free := [seat for seat in able if seat.session_id is None and seat.named_session in names]:
+        if free := [seat for seat in able if seat.session_id is None]:
             return max(free, key=lambda seat: seat.process.started)
-        if _is_blank(file):
-            return None  # a client that resumes a session creates such a file too, and does not use it
         taken = [seat for seat in able if self._get_write_time(seat) < file.mtime_ns]
+        if _is_blank(file):  # a client that resumes a session creates such a file too, and does not use it
+            taken = [seat for seat in taken if len(able) == 1 and self._has_written(seat)]
         return min(taken, key=self._get_write_time, default=None)
+
+    def _has_written(self, seat: _Seat) -> bool:
+        """Return whether a client has written to its session, so that a new session can only be its next one."""
+        return self._get_write_time(seat) > (seat.process.started + _SLACK_SECONDS) * 1e9
 
     def _get_write_time(self, seat: _Seat) -> int:
         return self._written.get(seat.session_id or "", (0, 0))[0]
@@ -332,7 +350,7 @@ class ClientWatch:
             pid = client.pid if client.is_here else None
             return ClientSign("open" if client.is_here else "unknown", client.is_here, client, pid)
         if seat := next((seat for seat in self._seats.values() if seat.session_id == session_id), None):
-            return ClientSign("open", False, None, seat.process.pid)
+            return ClientSign("open", False, None, seat.process.pid, seat.process.started)
         departed = self._departed.get(session_id)
         if departed is not None and (last_activity or 0.0) <= departed.departure + _SLACK_SECONDS:
             return departed

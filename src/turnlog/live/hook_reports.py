@@ -27,8 +27,9 @@ from turnlog.entries.tail import Checkpoint, read_tail
 from turnlog.live.signs import HookSign
 
 ReportedEvent = Literal[
-    "Notification", "PermissionRequest", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit"
-]
+    "Notification", "PermissionRequest", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop",
+    "UserPromptSubmit",
+]  # fmt: skip
 
 SPOOL_FOLDER_NAME = "hook-reports"
 _SPOOL_NAME = re.compile(r"\d{4}-\d\d-\d\d(-\d+)?\.jsonl", re.ASCII)
@@ -67,6 +68,8 @@ class HookReport(msgspec.Struct, frozen=True):
     """Why a session started: startup, resume, clear or compact."""
     reason: str = ""
     """Why a session ended."""
+    trigger: str = ""
+    """Why a conversation is compacted: manual or auto."""
     background: int | None = None
     """How many background tasks were running, if the client said so."""
 
@@ -78,7 +81,7 @@ class HookReport(msgspec.Struct, frozen=True):
                 return ": ".join(filter(None, (self.notification_type, self.message)))
             case "SubagentStop":
                 return self.agent_id
-        return self.tool_name or self.source or self.reason
+        return self.tool_name or self.source or self.reason or self.trigger
 
     @property
     def asks_permission(self) -> bool:
@@ -105,6 +108,8 @@ class _SessionReports:
 
     def __init__(self) -> None:
         self.main: HookReport | None = None
+        self.before_compaction: HookReport | None = None
+        """What was reported before the conversation was compacted."""
         self.requests: dict[str, HookReport] = {}
         """Requests for permission by sub-agents, by the sub-agent's id."""
 
@@ -118,13 +123,20 @@ class _SessionReports:
                     self.requests[report.agent_id] = report
                 return
             case "SessionStart" if report.source == "compact":
-                return  # it may happen in the middle of a turn
+                self._end_compaction()  # the turn may go on
+                return
+            case "PreCompact" if self.main is None or self.main.event != "PreCompact":
+                self.before_compaction = self.main
             case "SessionStart" | "SessionEnd":
                 self.requests.clear()
             case "Notification" if not self._decides(report):
                 return
         if not report.agent_id:
             self.main = report
+
+    def _end_compaction(self) -> None:
+        if self.main is not None and self.main.event == "PreCompact":
+            self.main, self.before_compaction = self.before_compaction, None
 
     def _decides(self, notice: HookReport) -> bool:
         """Return whether a notification says more than is known: most only repeat an earlier report."""

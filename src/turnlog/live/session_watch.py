@@ -23,7 +23,7 @@ from turnlog.entries.peek import complete_titles, peek_safely
 from turnlog.entries.reader import scan_lines
 from turnlog.entries.tail import Checkpoint, read_tail
 from turnlog.entries.titles import SessionTitles
-from turnlog.live.activity import Activity
+from turnlog.live.activity import Activity, OpenCall
 from turnlog.live.call_states import find_permission_reason, format_call
 from turnlog.live.client_watch import ClientSign, ClientWatch
 from turnlog.live.file_stream import find_last_checkpoint, read_activity
@@ -31,7 +31,7 @@ from turnlog.live.signs import SessionSigns
 from turnlog.live.states import SessionState, judge_state
 from turnlog.session.clock import parse_timestamp
 
-_AGENTS_CHECK_SECONDS = 1.0
+_AGENTS_CHECK_SECONDS = 0.4
 _MAX_SUMMARY_AGE_SECONDS = 60.0
 _MAX_SKEW_SECONDS = 3600.0
 """How much the clock of the machine that writes a session may differ from ours."""
@@ -161,6 +161,8 @@ class SessionWatch:
         self._first_unseen_write: float | None = None
         self._agents: dict[Path, _AgentTail] = {}
         self._summary_written = 0.0
+        self._suggestions: dict[Path, float] = {}
+        """When the client's suggestions for the next prompt were first seen to be written."""
         self._agents_next = 0.0
         self._size = -1
 
@@ -203,7 +205,7 @@ class SessionWatch:
             self.titles, self.cwd = complete_titles(self.file.file, ends), ends.cwd or ""
 
     def read_agents(self, now: float, mono: float) -> None:
-        """Read what its sub-agents added, at most once a second."""
+        """Read what its sub-agents added, at most a few times a second."""
         if mono < self._agents_next:
             return
         self._agents_next = mono + _AGENTS_CHECK_SECONDS
@@ -212,7 +214,10 @@ class SessionWatch:
         files = [agent for agent in list_agent_files(self.file.path, {}) if agent.path.exists()]
         summaries = [_read_mtime(agent.path) for agent in files if agent.kind == "compact"]
         self._summary_written = max([self._summary_written, *summaries])
-        paths = [agent.path for agent in files if agent.kind != "compact"]
+        for agent in files:
+            if agent.kind == "prompt_suggestion" and agent.path not in self._suggestions:
+                self._suggestions[agent.path] = _read_mtime(agent.path)
+        paths = [agent.path for agent in files if agent.kind not in ("compact", "prompt_suggestion")]
         for path in sorted(paths, key=_read_mtime)[-_MAX_AGENTS:]:
             try:
                 self._agents.setdefault(path, _AgentTail(path)).read_new_lines(now)
@@ -271,6 +276,9 @@ class SessionWatch:
             presence=found.presence,
             is_presence_sure=found.is_sure,
             agents_written=_to_time(max(agents)) if agents else None,
+            client_started=_to_time(found.started) if found.started is not None else None,
+            agent_calls=self._list_agent_calls(),
+            has_suggestion=max(self._suggestions.values(), default=0.0) > self.written,
             hook=clients.find_hook(self.file.path),
         )
         if found.pid is None:
@@ -283,6 +291,11 @@ class SessionWatch:
             screen=screen,
         )
         return replace(signs, waiting_agent=self._find_waiting_agent(now, signs))
+
+    def _list_agent_calls(self) -> tuple[OpenCall, ...] | None:
+        if not self._agents:
+            return None
+        return tuple(call for agent in self._agents.values() for call in agent.fold.calls.values())
 
     def _is_summarising(self, now: float) -> bool:
         age = now - self._summary_written

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from turnlog.live.activity import OpenCall
 from turnlog.live.processes import ChildProcess
 
 Presence = Literal["open", "ended", "left", "unknown"]
@@ -66,6 +67,12 @@ class SessionSigns(Struct, frozen=True):
     childless_seconds: float = 0.0
     """For how long the client has not been running a command."""
     screen: ScreenSign | None = None
+    client_started: datetime | None = None
+    """When the client's process started; None if unknown."""
+    agent_calls: tuple[OpenCall, ...] | None = None
+    """The calls of sub-agents that have no result yet; None if no sub-agent's file was read."""
+    has_suggestion: bool = False
+    """Whether the newest file is the client's suggestion for the next prompt, which it makes after a turn."""
     hook: HookSign | None = None
 
     @property

@@ -133,7 +133,7 @@ def _judge(fold: Activity, now: datetime, signs: SessionSigns) -> StateVerdict:
     elif signs.presence == "open":
         verdict = apply_screen(verdict, fold, quiet, signs)
     if signs.hook is not None:
-        verdict = apply_hook(verdict, fold, signs.hook, signs)
+        verdict = apply_hook(verdict, fold, signs.hook, now, signs)
     verdict = apply_children(verdict, fold, signs)
     latest = signs.last_activity
     is_long_quiet = quiet >= SILENT_AFTER and (latest is None or now - latest >= SILENT_AFTER)
@@ -156,6 +156,9 @@ def _measure_silence(fold: Activity, now: datetime, signs: SessionSigns) -> time
 def _read_transcript(fold: Activity, now: datetime, quiet: timedelta, signs: SessionSigns) -> StateVerdict:
     if signs.is_compacting:
         return StateVerdict("compacting", "compacting", fold.heard, "inferred", "the client is writing a summary")
+    if signs.has_suggestion and fold.last in ("prompt", "result", "answer", "thinking") and not fold.calls:
+        reason = "the client suggests the next prompt"
+        return StateVerdict("finished", "finished", fold.since, "inferred", reason)
     match fold.last:
         case "":
             return StateVerdict("empty", "no messages yet", None, "sure", BY_TRANSCRIPT)

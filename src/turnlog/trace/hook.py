@@ -37,6 +37,7 @@ _TARGET_VARIABLES = (
 _REPORTED_FIELDS = {
     "Notification": ("notification_type", "message"),
     "PermissionRequest": ("tool_name",),
+    "PreCompact": ("trigger",),
     "SessionEnd": ("reason",),
     "SessionStart": ("source",),
     "Stop": (),

@@ -38,6 +38,7 @@ HOOK_EVENTS = {
         "UserPromptSubmit",
         "PermissionRequest",
         "Notification",
+        "PreCompact",
     ),
 }
 """The events that each purpose of the hook needs."""

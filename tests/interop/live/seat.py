@@ -16,7 +16,8 @@ from tests.interop.live.server import WatchedServer
 from tests.interop.resume import KEY, environment
 
 HOOK_EVENTS = (
-    "Notification", "PermissionRequest", "SessionEnd", "SessionStart", "Stop", "SubagentStop", "UserPromptSubmit",
+    "Notification", "PermissionRequest", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop",
+    "UserPromptSubmit",
 )  # fmt: skip
 _HOOK_SCRIPT = 'name="$(date +%s%N)-$$"\ncat > "$1/.$name" && mv "$1/.$name" "$1/$name.json"\n'
 _MANUAL_MODE_SINCE = (2, 1, 300)

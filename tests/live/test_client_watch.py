@@ -246,7 +246,7 @@ def test_a_spinner_is_seen_and_typing_is_not(world: World) -> None:
     def look(*steps: int) -> tuple[bool, bool]:
         processes.steps = steps  # type: ignore[assignment]
         world.clock.skip(0.4)
-        sign = watch.read_screen(7)
+        sign = watch.activities.read_screen(7)
         assert sign is not None
         return sign.is_drawing, sign.is_known
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from turnlog.live.activity import Activity
 from turnlog.live.signs import SessionSigns, is_tool_shell, matches_command
@@ -21,6 +21,9 @@ _PROMPT_WRITTEN_AFTER = timedelta(seconds=0.8)
 """How long after it gets busy a client has written the prompt, and the request after that."""
 STATUS_SETTLES_AFTER = timedelta(seconds=1.5)
 """How much later than the other the transcript or the status file may be written."""
+_MAX_PROMPT_LAG_SECONDS = 3.0
+"""How much later than it was typed a prompt is in the transcript, at most."""
+_MAX_COMMAND_SECONDS = 3600.0
 _FIRST_PROMPT_AFTER = timedelta(seconds=10)
 """Old clients create a session when the first prompt is typed, and write the prompt a moment later."""
 
@@ -127,6 +130,32 @@ def find_own_shell(fold: Activity, signs: SessionSigns) -> bool:
         shells = [one for one in shells if one.started is None or one.started > since.timestamp() - 0.5]
     commands = [task.command for task in fold.tasks.values() if not task.is_agent]
     return any(not any(matches_command(shell, command) for command in commands) for shell in shells)
+
+
+# -- what a person typed
+
+
+def apply_typed_command(verdict: StateVerdict, fold: Activity, now: datetime, signs: SessionSigns) -> StateVerdict:
+    """Use the client's history of prompts, which can be ahead of the transcript."""
+    typed, since = signs.typed, parse_timestamp(fold.since)
+    if typed is None or since is None or typed.time <= since.timestamp() + MOMENT.total_seconds():
+        return verdict
+    age = now.timestamp() - typed.time
+    if not 0 <= age < _MAX_COMMAND_SECONDS:
+        return verdict
+    started = to_timestamp(datetime.fromtimestamp(typed.time, UTC))
+    may_compact = verdict.kind in (*PAUSED_KINDS, "compacting", "answering")
+    if typed.command == "/compact" and may_compact and _looks_busy(age, signs):
+        return StateVerdict("compacting", "compacting", started, "inferred", "somebody typed /compact")
+    if not typed.command and verdict.kind in PAUSED_KINDS and age < _MAX_PROMPT_LAG_SECONDS:
+        return StateVerdict("answering", "answering", started, "inferred", "somebody has just typed a prompt")
+    return verdict
+
+
+def _looks_busy(age: float, signs: SessionSigns) -> bool:
+    if signs.status is not None:
+        return signs.status == "busy"
+    return age < _MAX_PROMPT_LAG_SECONDS or (signs.screen is not None and signs.screen.is_drawing)
 
 
 # -- what the processes of an old client show

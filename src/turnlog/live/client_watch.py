@@ -11,25 +11,25 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from turnlog.entries.clients import Client, list_registrations
 from turnlog.entries.layout import SessionFile, list_project_sessions
 from turnlog.entries.slug import make_slug
 from turnlog.live.hook_reports import HookReports, find_hook_sign
-from turnlog.live.processes import ChildProcess, ClientProcess, ProcessActivity, Processes, open_processes
-from turnlog.live.signs import HookSign, Presence, ScreenSign, is_tool_shell
+from turnlog.live.process_watch import Clock, ProcessWatch, SystemClock
+from turnlog.live.processes import ClientProcess, ProcessActivity, Processes, open_processes
+from turnlog.live.signs import HookSign, Presence
+from turnlog.live.typed_commands import TypedCommand, TypedCommands
+
+__all__ = ["ClientSign", "ClientWatch", "Clock", "SystemClock", "read_mtime_ns"]
 
 CHECK_SECONDS = 1.0
 """Between two looks at the processes."""
 _REPORT_SECONDS = 0.15
 """Between two looks at the registrations, which are few and small."""
-_CHILDREN_SECONDS = 0.15
-_SCREEN_SECONDS = 0.3
-"""Between two looks at how much a client writes: a spinner moves several times in this time."""
 _SLACK_SECONDS = 2.0
 """How much earlier than the start of its client a session may have been written."""
 _MAX_EXIT_SECONDS = 5.0
@@ -37,33 +37,6 @@ _MAX_EXIT_SECONDS = 5.0
 _UNSEEN_AFTER_SECONDS = 10.0
 """A session without a client counts as open if it was written within this time: the client may be invisible."""
 _MAX_BLANK_BYTES = 16 << 10
-_WAKE_UP_BYTES = 8
-"""What a runtime writes to wake itself up; it is not drawing."""
-_MIN_DRAWN_BYTES = 20
-_MAX_FRAME_BYTES = 100
-"""A single write of more bytes is a change of the screen, and not the next frame of a spinner."""
-_MAX_READS_PER_SECOND = 20
-"""A client that reads more is busy with files, so its writes say nothing about its screen."""
-
-
-class Clock(Protocol):
-    """The time; recordings are replayed with a clock of their own."""
-
-    def now(self) -> float:
-        """Return the seconds since 1970."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never go backwards."""
-
-
-class SystemClock:
-    """The time of this machine."""
-
-    def now(self) -> float:
-        return time.time()
-
-    def monotonic(self) -> float:
-        return time.monotonic()
 
 
 class ClientSign(NamedTuple):
@@ -102,42 +75,6 @@ class _Seat:
         self.growth = self.written_bytes - before if before and self.written_bytes else None
 
 
-class _Screen:
-    """How much a client writes."""
-
-    def __init__(self) -> None:
-        self.last: tuple[float, ProcessActivity] | None = None
-        self.is_drawing = False
-        self.has_drawn = False
-        """Whether it was ever seen drawing; one that never draws has no spinner."""
-        self.changed = 0.0
-        """When it started or stopped drawing."""
-        self._was_drawing = False
-
-    def add(self, mono: float, activity: ProcessActivity) -> None:
-        if self.last is not None and mono > self.last[0]:
-            seconds = mono - self.last[0]
-            reads, writes, size = (new - old for new, old in zip(activity, self.last[1], strict=True))
-            if reads <= _MAX_READS_PER_SECOND * seconds:
-                self._add_writes(mono, writes - reads, size - _WAKE_UP_BYTES * writes)
-        self.last = (mono, activity)
-
-    def _add_writes(self, mono: float, unprompted: int, size: int) -> None:
-        """Tell a spinner, which is written without anything being read, from what somebody types and from redraws."""
-        if unprompted == 1 and _MIN_DRAWN_BYTES <= size <= _MAX_FRAME_BYTES:
-            return  # one frame: a slow spinner, or a small change
-        self._update(mono, is_drawing=unprompted > 1 and size >= _MIN_DRAWN_BYTES)
-
-    def _update(self, mono: float, *, is_drawing: bool) -> None:
-        """Believe in a spinner only if it is seen twice in a row: every change of the screen is drawn once."""
-        if is_drawing and self._was_drawing and not self.is_drawing:
-            self.is_drawing = self.has_drawn = True
-            self.changed = self.last[0] if self.last else mono
-        elif not is_drawing and self.is_drawing:
-            self.is_drawing, self.changed = False, mono
-        self._was_drawing = is_drawing
-
-
 class ClientWatch:
     """The clients of some config folders."""
 
@@ -164,10 +101,9 @@ class ClientWatch:
         self._written: dict[str, tuple[int, int]] = {}
         """When the sessions in the folders of unregistered clients were last written, and their sizes."""
         self._is_visible = False
-        self._children: dict[int, tuple[float, tuple[ChildProcess, ...] | None]] = {}
-        self._shell_seen: dict[int, float] = {}
-        self._screens: dict[int, _Screen] = {}
+        self.activities = ProcessWatch(self._clock, self._processes)
         self._reports = reports
+        self._typed = TypedCommands(self._config_dirs)
         self._lock = threading.RLock()
         self._folder_times: dict[Path, int] = {}
 
@@ -180,6 +116,7 @@ class ClientWatch:
                 self._update_registered(self._read_registrations())
                 if self._reports is not None:
                     self._reports.poll()
+                self._typed.poll()
                 if self._has_seat_changed():
                     self._next = mono
             if mono >= self._next:
@@ -194,10 +131,7 @@ class ClientWatch:
     def _look_at_processes(self) -> None:
         registered = {client.pid for client in self._registered.values() if client.is_here}
         self._update_seats()
-        alive = registered | {pid for pid, _ in self._seats}
-        self._screens = {pid: screen for pid, screen in self._screens.items() if pid in alive}
-        self._shell_seen = {pid: seen for pid, seen in self._shell_seen.items() if pid in alive}
-        self._children = {pid: found for pid, found in self._children.items() if pid in alive}
+        self.activities.keep_only(registered | {pid for pid, _ in self._seats})
 
     # -- registered clients
 
@@ -379,37 +313,12 @@ class ClientWatch:
         folders = {folder / "projects" / slug for folder in self._config_dirs for slug in slugs}
         return list(folders | set(self._folder_times))
 
-    def list_children(self, pid: int) -> tuple[ChildProcess, ...] | None:
-        """List what a client runs at the moment; looked up at most a few times a second."""
-        with self._lock:
-            mono = self._clock.monotonic()
-            looked_at, known = self._children.get(pid, (float("-inf"), None))
-            if mono - looked_at >= _CHILDREN_SECONDS:
-                children = self._processes.list_children(pid)
-                known = None if children is None else tuple(children)
-                self._children[pid] = (mono, known)
-                if known is None or any(map(is_tool_shell, known)):
-                    self._shell_seen[pid] = mono
-            return known
+    # -- hooks and histories
 
-    def measure_childless(self, pid: int) -> float:
-        """Return for how many seconds a client has not been running a command."""
+    def find_typed_command(self, session_id: str) -> TypedCommand | None:
+        """Find what a person typed last in a session."""
         with self._lock:
-            mono = self._clock.monotonic()
-            return mono - self._shell_seen.setdefault(pid, mono - CHECK_SECONDS)
-
-    def read_screen(self, pid: int) -> ScreenSign | None:
-        """Return whether a client keeps drawing on its screen; None if that is unknown."""
-        with self._lock:
-            screen = self._screens.setdefault(pid, _Screen())
-            mono = self._clock.monotonic()
-            if screen.last is None or mono - screen.last[0] >= _SCREEN_SECONDS:
-                if (activity := self._processes.read_activity(pid)) is None:
-                    return None
-                screen.add(mono, activity)
-            return ScreenSign(screen.is_drawing, max(mono - screen.changed, 0.0), screen.has_drawn)
-
-    # -- hooks
+            return self._typed.find_latest(session_id)
 
     def find_hook(self, session: Path) -> HookSign | None:
         """Find the latest report of a hook about a session."""

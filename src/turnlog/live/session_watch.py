@@ -280,14 +280,15 @@ class SessionWatch:
             agent_calls=self._list_agent_calls(),
             has_suggestion=max(self._suggestions.values(), default=0.0) > self.written,
             hook=clients.find_hook(self.file.path),
+            typed=clients.find_typed_command(self.file.session_id),
         )
         if found.pid is None:
             return signs
-        screen = clients.read_screen(found.pid) if client is None else None
+        screen = clients.activities.read_screen(found.pid) if client is None else None
         signs = replace(
             signs,
-            children=clients.list_children(found.pid),
-            childless_seconds=clients.measure_childless(found.pid),
+            children=clients.activities.list_children(found.pid),
+            childless_seconds=clients.activities.measure_childless(found.pid),
             screen=screen,
         )
         return replace(signs, waiting_agent=self._find_waiting_agent(now, signs))

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from turnlog.live.activity import OpenCall
 from turnlog.live.processes import ChildProcess
+from turnlog.live.typed_commands import TypedCommand
 
 Presence = Literal["open", "ended", "left", "unknown"]
 """Whether a client has the session open; left: its client continued with a different session."""
@@ -74,6 +75,8 @@ class SessionSigns(Struct, frozen=True):
     has_suggestion: bool = False
     """Whether the newest file is the client's suggestion for the next prompt, which it makes after a turn."""
     hook: HookSign | None = None
+    typed: TypedCommand | None = None
+    """What a person typed last."""
 
     @property
     def last_activity(self) -> datetime | None:

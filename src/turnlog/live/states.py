@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from turnlog.live.activity import Activity, BackgroundTask
 from turnlog.live.call_states import format_agents_at_work, judge_calls
-from turnlog.live.client_states import apply_children, apply_screen, apply_status
+from turnlog.live.client_states import apply_children, apply_screen, apply_status, apply_typed_command
 from turnlog.live.events.event import Confidence
 from turnlog.live.hook_states import apply_hook, is_news
 from turnlog.live.signs import NO_SIGNS, SessionSigns, is_tool_shell
@@ -132,6 +132,8 @@ def _judge(fold: Activity, now: datetime, signs: SessionSigns) -> StateVerdict:
         verdict = apply_status(verdict, fold, now, quiet, signs)
     elif signs.presence == "open":
         verdict = apply_screen(verdict, fold, quiet, signs)
+    if signs.is_open:
+        verdict = apply_typed_command(verdict, fold, now, signs)
     if signs.hook is not None:
         verdict = apply_hook(verdict, fold, signs.hook, now, signs)
     verdict = apply_children(verdict, fold, signs)

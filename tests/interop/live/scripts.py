@@ -1,4 +1,4 @@
-"""The runs: what the scripted model answers, and what a person at the keyboard does.
+"""The runs: what a person at the keyboard does, while the model answers as `replies` says.
 
 Each function is one run. `./work N` is an allowed command that takes N seconds; a plain `sleep` is refused by newer
 clients. States last several seconds, as they do in practice, because each change costs the board a moment.
@@ -10,49 +10,22 @@ import signal
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tests.interop.classify import Object
-from tests.interop.live.stage import Player, Stage
-
-LINGER = 6.0
-"""How long a run stays in a state that nothing ends."""
-ANSWER = 4.0
-"""How long the model takes to answer."""
-
-
-def say(text: str, delay: float = 0.0, **more: Any) -> Object:
-    """Build an answer of one text."""
-    return {"delay": delay, "content": [{"type": "text", "text": text}], **more}
-
-
-def call(name: str, delay: float = ANSWER, *, words: str = "", **arguments: Any) -> Object:
-    """Build an answer that calls a tool."""
-    block = {"type": "tool_use", "name": name, "input": arguments}
-    return {"delay": delay, "content": [*([{"type": "text", "text": words}] if words else []), block]}
-
-
-def run(command: str, delay: float = ANSWER, **more: Any) -> Object:
-    """Build an answer that runs a command."""
-    return call("Bash", delay, words="I run a command.", command=command, description="Run a command", **more)
-
-
-def answer(*replies: Object, kind: str = "main", **more: Any) -> Object:
-    """Build a conversation; after the last reply it repeats that one."""
-    return {"kind": kind, "replies": list(replies), "when_done": "repeat", **more}
-
-
-SUMMARY = say("<analysis>a</analysis>\n<summary>\nThe user asked one question.\n</summary>", 6.0)
-DONE = say("All done.", ANSWER)
-ASK = call(
-    "AskUserQuestion",
-    questions=[
-        {
-            "question": "Which fruit?",
-            "header": "Fruit",
-            "multiSelect": False,
-            "options": [{"label": "Apple", "description": "red"}, {"label": "Pear", "description": "green"}],
-        }
-    ],
+from tests.interop.live.mixed_scripts import bumpy_api, careful_person, office_day
+from tests.interop.live.replies import (
+    AGENTS,
+    ANSWER,
+    ASK,
+    BROKEN,
+    DONE,
+    LINGER,
+    OVERLOADED,
+    SUMMARY,
+    answer,
+    call,
+    run,
+    say,
 )
+from tests.interop.live.stage import Player, Stage
 
 
 def permission_allow(stage: Stage) -> None:
@@ -123,27 +96,6 @@ def plan(stage: Stage) -> None:
     player.press("Down", "Enter")
     player.wait_for("idle")
     stage.stay(3)
-
-
-AGENTS = [
-    answer(
-        {
-            "delay": ANSWER,
-            "content": [
-                {
-                    "type": "tool_use",
-                    "name": "Task",
-                    "input": {"description": name, "prompt": f"{name}: look", "subagent_type": "general-purpose"},
-                }
-                for name in ("ALPHA", "BETA")
-            ],
-        },
-        say("Two helpers were started.", 3.0),
-        DONE,
-    ),
-    answer(run("./work 4", 2.0), say("alpha is over", 4.0), kind="agent", match="ALPHA"),
-    answer(say("beta is over", 5.0), kind="agent", match="BETA"),
-]
 
 
 def parallel_agents(stage: Stage) -> None:
@@ -298,13 +250,6 @@ def final_error(stage: Stage) -> None:
     player.wait_for("working")
     player.wait_for("idle")
     stage.stay(3)
-
-
-OVERLOADED = {
-    "error": {"status": 529, "type": "overloaded_error", "message": "Overloaded", "headers": {"retry-after": "5"}}
-}
-BROKEN = {"error": {"status": 500, "type": "api_error", "message": "Internal error"}}
-"""The client waits half a second before the second attempt, and twice as long each time after that."""
 
 
 def retries_overloaded(stage: Stage) -> None:
@@ -517,5 +462,6 @@ _PLAYS: list[Callable[[Stage], None]] = [
     queued_prompt, interrupt_tool, permission_allow, permission_deny, question, plan, parallel_agents,
     background_agent, background_shell, manual_compaction, automatic_compaction, clear, leave, long_command,
     person_shell, person_shell_first, interrupt_answer, interrupt_wait, terminate_idle, kill_idle,
+    office_day, careful_person, bumpy_api,
 ]  # fmt: skip
 SCRIPTS = {play.__name__: Script(play, _SLOW_HOOK if play is slow_hook else SETTINGS) for play in _PLAYS}

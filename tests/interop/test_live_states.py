@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.interop.clients import NEWEST, client
-from tests.interop.live.score import ALSO_RIGHT, read_board
+from tests.interop.live.judging import ALSO_RIGHT, read_board
+from tests.interop.live.replies import ANSWER, DONE, answer, call, run, say
 from tests.interop.live.screen import TrueState
-from tests.interop.live.scripts import ANSWER, DONE, SETTINGS, answer, call, run, say
+from tests.interop.live.scripts import SETTINGS
 from tests.interop.live.stage import Player, Stage
 from turnlog.live.board import Board
 

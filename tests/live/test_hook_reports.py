@@ -200,6 +200,11 @@ def test_a_compaction_in_the_middle_of_a_turn_does_not_end_it(spool: Path) -> No
     assert latest.event == "UserPromptSubmit"
 
 
+def test_a_compaction_counts_until_the_session_has_started_again(spool: Path) -> None:
+    lines = [line("Stop"), line("PreCompact", trigger="manual"), line("SessionStart", source="compact")]
+    assert [find_latest(spool, *lines[:count]).event for count in (1, 2, 3)] == ["Stop", "PreCompact", "Stop"]
+
+
 def test_a_sub_agents_request_is_kept_until_it_stops_or_the_session_ends(spool: Path) -> None:
     requests = [line("PermissionRequest", agent_id=name, tool_name="Bash") for name in ("a1", "a2")]
     reports = read(spool, *requests, line("Stop"), line("SubagentStop", agent_id="a1"))

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from tests.interop.live.judging import JudgedInterval, clip_truth, judge, measure_share
 from tests.interop.live.recording import FOLDER, TruthInterval, load_recording
-from tests.interop.live.score import JudgedInterval, clip_truth, judge, measure_share
 from tests.interop.live.screen import SeatFacts, TrueState, read_state
 from tests.interop.live.stage import cut_overlaps, merge_samples
 

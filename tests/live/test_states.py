@@ -17,10 +17,11 @@ from tests.entries.strategies import files
 from tests.live.writing import MOVES, written
 from tests.session.build import START, Build, outcome, recorded, use
 from turnlog.entries.reader import scan_lines
-from turnlog.live.activity import Activity
+from turnlog.live.activity import Activity, OpenCall
 from turnlog.live.processes import ChildProcess
 from turnlog.live.signs import HookSign, ScreenSign, SessionSigns
 from turnlog.live.states import SessionState, choose_column, judge_state
+from turnlog.live.typed_commands import TypedCommand
 
 NOW = START + timedelta(hours=1)
 
@@ -394,6 +395,20 @@ def send(*times: float) -> Callable[[Build], None]:
     return write
 
 
+def run_shell(build: Build) -> None:
+    build.prompt("<bash-input>ls</bash-input>")
+    build.prompt("<bash-stdout>a.txt</bash-stdout>")
+
+
+def start_agent(build: Build) -> None:
+    build.prompt("go")
+    build.call("c", "Task", {"description": "look"})
+
+
+def typed(seconds: float, command: str = "") -> TypedCommand:
+    return TypedCommand(at(seconds).timestamp(), command)
+
+
 def both(*writes: Callable[[Build], object]) -> Callable[[Build], None]:
     def write(build: Build) -> None:
         for one in writes:
@@ -432,6 +447,23 @@ NO_PROCESS = "no result yet, and no child process runs"
         (both(finish, send(1.1), ask), 9, {"status": "busy", **NEW}, ("compacting", "inferred", None)),
         (both(send(1.1), ask), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
         (both(finish, send(7)), 7.5, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
+        (both(send(4.5), run_shell), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
+        (
+            finish, 12, {"status": "busy", "status_time": at(8.9), "children": (), "childless_seconds": 0.5, **NEW},
+            ("answering", "sure", REPORTED),
+        ),
+        # What was typed is in the history of prompts at once.
+        (finish, 9, {"typed": typed(8.5, "/compact"), **OLD}, ("compacting", "inferred", "somebody typed /compact")),
+        (finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(True), **OLD}, ("compacting", "inferred", None)),
+        (finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(False), **OLD}, ("finished", "sure", None)),
+        (finish, 9, {"typed": typed(1, "/compact"), **OLD}, ("finished", "sure", None)),
+        (finish, 9, {"typed": typed(8, "/compact")}, ("finished", "sure", None)),
+        (finish, 9, {"typed": typed(8.5), **OLD}, ("answering", "inferred", "somebody has just typed a prompt")),
+        (finish, 9, {"typed": typed(8.5, "/config"), **OLD}, ("finished", "sure", None)),
+        (finish, 99, {"typed": typed(8.5), **OLD}, ("finished", "sure", None)),
+        # A suggestion for the next prompt follows a turn.
+        (ask, 9, {"has_suggestion": True, **OLD}, ("finished", "inferred", "the client suggests the next prompt")),
+        (run, 3, {"has_suggestion": True, **OLD}, ("running", "inferred", "no result yet")),
         # Old clients show processes.
         (run, 99, {"children": (shell("make test", 3),), **OLD}, ("running", "sure", None)),
         (run, 9, {"children": (), "childless_seconds": 5.0, **OLD}, ("permission", "inferred", NO_PROCESS)),
@@ -459,6 +491,9 @@ def test_the_state_follows_from_the_signs(
     assert reason
 
 
+BASH = (OpenCall("Bash", None),)
+
+
 def hook(event: str, seconds: float, detail: str = "") -> dict[str, HookSign]:
     return {"hook": HookSign(event, at(seconds), detail)}
 
@@ -471,6 +506,24 @@ def hook(event: str, seconds: float, detail: str = "") -> dict[str, HookSign]:
         (run, hook("PermissionRequest", 1.5, "Bash"), ("running", "inferred")),
         (run, {**hook("PermissionRequest", 2.5), "status": "busy", "status_time": at(5)}, ("running", "sure")),
         (run, {**hook("PermissionRequest", 2.5), "children": (shell("make test", 4),)}, ("running", "sure")),
+        # A request was answered if no agent has such a call any more, or if the spinner moves again.
+        (run, {**hook("PermissionRequest", 2.5, "Write"), "agent_calls": ()}, ("running", "inferred")),
+        (start_agent, hook("PermissionRequest", 2.5, "Bash"), ("permission", "sure")),
+        (start_agent, {**hook("PermissionRequest", 2.5, "Bash"), "agent_calls": ()}, ("running", "inferred")),
+        (start_agent, {**hook("PermissionRequest", 2.5, "Bash"), "agent_calls": BASH}, ("permission", "sure")),
+        (run, {**hook("PermissionRequest", 2.5, "Bash"), "screen": ScreenSign(True, 1)}, ("running", "inferred")),
+        (run, {**hook("PermissionRequest", 2.5, "Bash"), "screen": ScreenSign(True, 9)}, ("permission", "sure")),
+        # A client waits for its Stop hooks, and one that reports its status reports the end of the turn itself.
+        (trail_off, hook("Stop", 5.9), ("finished", "inferred")),
+        (trail_off, {**hook("Stop", 5.5), "status": "busy"}, ("answering", "sure")),
+        (trail_off, {**hook("Stop", 3), "status": "busy"}, ("finished", "sure")),
+        (finish, hook("PreCompact", 5, "manual"), ("compacting", "sure")),
+        (ask, hook("PreCompact", 3, "auto"), ("compacting", "sure")),
+        (finish, {**hook("PreCompact", 3, "auto"), "screen": ScreenSign(False)}, ("finished", "sure")),
+        (finish, {**hook("SessionEnd", 5, "other"), **OLD}, ("finished", "sure")),
+        (finish, {**hook("SessionEnd", 0.5, "other"), **OLD}, ("finished", "sure")),
+        (both(finish), {**hook("SessionEnd", 5, "clear"), **OLD}, ("left", "sure")),
+        (finish, {**hook("SessionEnd", 5, "clear"), "client_started": at(5.5), **OLD}, ("finished", "sure")),
         (trail_off, hook("Stop", 2.1), ("finished", "sure")),
         (both(trail_off, ask), hook("Stop", 2.1), ("answering", "sure")),
         (finish, hook("UserPromptSubmit", 5), ("answering", "sure")),
@@ -546,10 +599,16 @@ SIGNS = st.builds(
     children=st.none() | CHILDREN.map(tuple),
     childless_seconds=st.floats(0, 1e6),
     screen=st.none() | st.builds(ScreenSign, st.booleans(), st.floats(0, 1e6), st.booleans()),
+    client_started=st.none() | TIMES,
+    agent_calls=st.none() | st.just((OpenCall("Bash", None),)),
+    has_suggestion=st.booleans(),
+    typed=st.none() | st.builds(TypedCommand, st.floats(allow_nan=False), st.sampled_from(["", "!", "/compact"])),
     hook=st.none()
     | st.builds(
         HookSign,
-        st.sampled_from("Stop PermissionRequest Notification UserPromptSubmit SessionEnd SessionStart Other".split()),
+        st.sampled_from(
+            "Stop PermissionRequest Notification UserPromptSubmit SessionEnd SessionStart PreCompact Other".split()
+        ),
         TIMES,
         TEXTS,
     ),

@@ -28,6 +28,7 @@ SECRET = "the prompt is confidential"
 INPUTS: dict[str, dict[str, Any]] = {
     "Notification": {"message": "Claude needs your permission", "notification_type": "permission_prompt"},
     "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": SECRET}, "permission_suggestions": [SECRET]},
+    "PreCompact": {"trigger": "manual", "custom_instructions": SECRET},
     "SessionEnd": {"reason": "prompt_input_exit"},
     "SessionStart": {"source": "startup", "model": "claude-opus-5-5"},
     "Stop": {"last_assistant_message": SECRET, "background_tasks": [{"status": "running", "description": SECRET}, 1]},
@@ -80,6 +81,7 @@ def test_a_report_has_the_few_facts_that_its_event_is_about(data: Path) -> None:
     found = {report.event: report for report in HookReports(data).poll()}
     assert found["Notification"].detail == "permission_prompt: Claude needs your permission"
     assert found["PermissionRequest"].detail == "Bash"
+    assert found["PreCompact"].detail == "manual"
     assert found["SessionEnd"].detail == "prompt_input_exit"
     assert found["SessionStart"].detail == "startup"
     assert found["Stop"].background == 1

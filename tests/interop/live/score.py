@@ -1,7 +1,6 @@
-"""How often the board is right: `python -m tests.interop.live.score [--version V] [--hooks | --no-hooks] [NAME …]`.
+"""Print how often the board is right: `python -m tests.interop.live.score [--version V] [--[no-]hooks] [NAME …]`.
 
-Every recording is played to the board, which is read every 0.2 s. For each moment in which a session has a transcript,
-what the board says is compared with what the client's screen showed.
+`judging` plays every recording to the board and compares. `--markdown` prints the table of docs/live.md.
 """
 
 from __future__ import annotations
@@ -9,218 +8,47 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from collections import defaultdict
 from statistics import median
-from typing import NamedTuple
 
-from tests.interop.live.recording import FOLDER, Recording, TruthInterval, load_recording
-from tests.interop.live.replay import replay
-from tests.interop.live.screen import TRUE_STATES, TrueState
-from turnlog.live.board import BoardRow
-from turnlog.live.states import BoardColumn
+from tests.interop.live.judging import JudgedInterval, Stretch, judge_all, measure_share
+from tests.interop.live.recording import FOLDER
+from tests.interop.live.screen import TRUE_STATES
 
-ABSENT = "absent"
-"""The board does not show the session."""
-
-STATE_OF_KIND = {
-    "answering": "working",  # a request to the model is open
-    "running": "tool",  # a call runs; see `read_board` for those without a call
-    "compacting": "compacting",
-    "permission": "permission",
-    "finished": "idle",  # the turn is over; with background work see `read_board`
-    "empty": "idle",  # a session without a message, as after /clear
-    "interrupted": "interrupted",
-    "error": "error",
-    "silent": "silent",  # never true: it says that the board does not know
-    # Names that say what they mean.
-    "retrying": "retrying",
-    "shell": "shell",
-    "background": "background",
-    "question": "question",
-    "plan": "plan",
-    "ended": "ended",
-    "left": "left",
-    "idle": "idle",
-    "working": "working",
-}
-"""What a kind of state on the board means in terms of the truth."""
-
-COLUMNS_OF_STATE: dict[TrueState, tuple[BoardColumn, ...]] = {
-    "working": ("working",),
-    "tool": ("working",),
-    "compacting": ("working",),
-    "retrying": ("working",),
-    "shell": ("working",),
-    "background": ("working", "idle"),  # something goes on, but the turn is over and the person can type
-    "permission": ("needs",),
-    "question": ("needs",),
-    "plan": ("needs",),
-    "error": ("needs",),
-    "idle": ("idle",),
-    "interrupted": ("idle",),
-    "ended": ("ended",),
-    "left": ("ended",),
-}
-"""In which columns a session may be."""
-
-ALSO_RIGHT: dict[TrueState, frozenset[str]] = {
-    "left": frozenset({"ended"}),  # nobody is in it any more, either way
-}
-"""What the board may say besides the true state."""
+CAUSES = ("written late", "noticed late", "shown early", "in between", "never shown")
+_MAX_PAIRS = 12
 
 
-def read_board(row: BoardRow | None) -> str:
-    """Return what the board says about a session, in terms of the truth."""
-    if row is None:
-        return ABSENT
-    state = row.state
-    kind = str(state.kind)
-    if row.column == "ended":
-        return "left" if kind == "left" else "ended"
-    if kind == "waiting":
-        return _read_waiting(state.words)
-    if kind == "answering" and "retrying" in state.words:
-        return "retrying"
-    if kind == "running" and not state.tools:
-        return "background" if state.agents else "shell"
-    if kind in ("finished", "idle") and (state.agents or state.tasks):
-        return "background"
-    return STATE_OF_KIND.get(kind, kind)
+def find_causes(interval: JudgedInterval, miss: Stretch) -> dict[str, float]:
+    """Split the seconds of a miss by cause.
+
+    A miss at the start of a state lasts until the client writes something (or starts a process, or runs a hook), and
+    then until the board has noticed. A miss at the end of a state means that the board was ahead of the screen.
+    """
+    is_first, is_last = miss.start <= interval.truth.start, miss.end >= interval.truth.end
+    if is_first and is_last:
+        return {"never shown": miss.seconds}
+    if not is_first:
+        return {"shown early" if is_last else "in between": miss.seconds}
+    deciding = max((change for change in interval.changes if change <= miss.end), default=miss.start)
+    late = min(max(deciding - miss.start, 0.0), miss.seconds)
+    return {"written late": late, "noticed late": miss.seconds - late}
 
 
-def _read_waiting(words: str) -> str:
-    """Return what a person is asked for; newer clients say it in their own words."""
-    if "plan" in words:
-        return "plan"
-    return "permission" if "permission" in words else "question"
+def _list_groups(intervals: list[JudgedInterval]) -> list[tuple[str, bool]]:
+    return sorted({(i.version, i.has_hooks) for i in intervals}, key=lambda g: (_version_key(g[0]), g[1]))
 
 
-class Stretch(NamedTuple):
-    """A time in which the board said the same thing about a session in one true state."""
-
-    start: float
-    end: float
-    told: str
-    words: str
-    column: str
-
-    @property
-    def seconds(self) -> float:
-        return self.end - self.start
-
-
-class JudgedInterval(NamedTuple):
-    """A true state, and what the board said meanwhile."""
-
-    recording: str
-    version: str
-    has_hooks: bool
-    truth: TruthInterval
-    stretches: tuple[Stretch, ...]
-
-    @property
-    def seconds(self) -> float:
-        return self.truth.end - self.truth.start
-
-    def is_right(self, stretch: Stretch) -> bool:
-        return stretch.told == self.truth.state or stretch.told in ALSO_RIGHT.get(self.truth.state, ())
-
-    @property
-    def right_seconds(self) -> float:
-        return sum(stretch.seconds for stretch in self.stretches if self.is_right(stretch))
-
-    @property
-    def column_seconds(self) -> float:
-        """How long the session was in the right column."""
-        columns = COLUMNS_OF_STATE[self.truth.state]
-        return sum(stretch.seconds for stretch in self.stretches if stretch.column in columns)
-
-    @property
-    def latency(self) -> float:
-        """Seconds until the board was right; infinite if it never was."""
-        return next((s.start - self.truth.start for s in self.stretches if self.is_right(s)), math.inf)
-
-    @property
-    def misses(self) -> list[Stretch]:
-        return [stretch for stretch in self.stretches if not self.is_right(stretch)]
-
-
-def judge(recording: Recording) -> list[JudgedInterval]:
-    """Play a recording and compare."""
-    readings = [
-        (reading.seconds, {name: _describe_row(row) for name, row in reading.rows.items()})
-        for reading in replay(recording)
-    ]
-    judged: list[JudgedInterval] = []
-    for truth in clip_truth(recording):
-        times = [(at, rows.get(truth.session_id, _describe_row(None))) for at, rows in readings]
-        stretches = tuple(_list_stretches(truth, times))
-        judged.append(JudgedInterval(recording.name, recording.version, recording.has_hooks, truth, stretches))
-    return judged
-
-
-def clip_truth(recording: Recording) -> Iterator[TruthInterval]:
-    """Give the true states from the moment in which the session has a transcript."""
-    created: dict[str, float] = {}
-    for step in recording.steps:
-        if str(step.get("file", "")).endswith(".jsonl"):
-            created.setdefault(Path(step["file"]).stem, step["t"])
-    for truth in recording.truth:
-        start = max(truth.start, created.get(truth.session_id, math.inf))
-        if start < truth.end:
-            yield truth._replace(start=start)
-
-
-def _describe_row(row: BoardRow | None) -> tuple[str, str, str]:
-    return read_board(row), row.state.words if row else "", row.column if row else ""
-
-
-def _list_stretches(truth: TruthInterval, times: list[tuple[float, tuple[str, str, str]]]) -> Iterator[Stretch]:
-    """Give what the board said during a true state; the same for a while is one stretch."""
-    current: Stretch | None = None
-    for at, (told, words, column) in times:
-        start = max(at, truth.start)
-        if at >= truth.end:
-            break
-        if current is not None and start > current.start and (told, column) != (current.told, current.column):
-            yield current._replace(end=start)
-            current = None
-        if current is None or start <= truth.start:
-            current = Stretch(start, truth.end, told, words, column)
-    if current is not None:
-        yield current
-
-
-def judge_all(paths: Iterable[Path]) -> list[JudgedInterval]:
-    """Judge several recordings, on all cores."""
-    with ProcessPoolExecutor() as pool:
-        return [interval for found in pool.map(_judge_path, paths) for interval in found]
-
-
-def _judge_path(path: Path) -> list[JudgedInterval]:
-    return judge(load_recording(path))
-
-
-# -- printing
-
-
-def measure_share(intervals: Iterable[JudgedInterval]) -> float:
-    """Return the share of time in which the board was right, from 0 to 1."""
-    listed = list(intervals)
-    return sum(i.right_seconds for i in listed) / max(sum(i.seconds for i in listed), 1e-9)
-
-
-def format_table(intervals: list[JudgedInterval]) -> str:
+def format_table(intervals: list[JudgedInterval], is_short: bool) -> str:
     """Return a Markdown table: per true state and client, the share of time and the latency."""
-    groups = sorted({(i.version, i.has_hooks) for i in intervals}, key=lambda g: (_version_key(g[0]), g[1]))
+    groups = _list_groups(intervals)
     names = [f"{version}{' with hooks' if has_hooks else ''}" for version, has_hooks in groups]
     lines = ["| truth | " + " | ".join(names) + " |", "|---|" + "---|" * len(groups)]
     for state in (*TRUE_STATES, "all"):
         cells = [
             _format_cell(
-                [i for i in intervals if (i.version, i.has_hooks) == group and state in ("all", i.truth.state)]
+                [i for i in intervals if (i.version, i.has_hooks) == group and state in ("all", i.truth.state)],
+                is_short,
             )
             for group in groups
         ]
@@ -232,14 +60,16 @@ def _version_key(version: str) -> tuple[int, ...]:
     return tuple(-int(part) for part in version.split("."))
 
 
-def _format_cell(intervals: list[JudgedInterval]) -> str:
+def _format_cell(intervals: list[JudgedInterval], is_short: bool) -> str:
     if not intervals:
         return ""
     seconds = sum(i.seconds for i in intervals)
     column = sum(i.column_seconds for i in intervals) / max(seconds, 1e-9)
     waits = sorted(min(i.latency, i.seconds) for i in intervals if i.seconds >= 0.5)
-    late = f"{median(waits):.1f}/{waits[math.ceil(len(waits) * 0.95) - 1]:.1f} s" if waits else "-"
-    return f"{measure_share(intervals):.0%} ({column:.0%} of columns) of {seconds:.0f} s, {late}"
+    late = f"{median(waits):.1f}/{waits[math.ceil(len(waits) * 0.95) - 1]:.1f}" if waits else "-"
+    if is_short:
+        return f"{measure_share(intervals):.0%}, {late}".replace("%", " %", 1)
+    return f"{measure_share(intervals):.0%} ({column:.0%} of columns) of {seconds:.0f} s, {late} s"
 
 
 def format_misses(intervals: list[JudgedInterval], min_seconds: float) -> list[str]:
@@ -252,11 +82,37 @@ def format_misses(intervals: list[JudgedInterval], min_seconds: float) -> list[s
     ]
 
 
+def format_causes(intervals: list[JudgedInterval]) -> str:
+    """Return a Markdown table: per client, the share of all time that was missed, by cause."""
+    lines = ["| client | " + " | ".join(CAUSES) + " |", "|---|" + "---|" * len(CAUSES)]
+    for version, has_hooks in _list_groups(intervals):
+        group = [i for i in intervals if (i.version, i.has_hooks) == (version, has_hooks)]
+        total, found = sum(i.seconds for i in group), dict.fromkeys(CAUSES, 0.0)
+        for interval in group:
+            for miss in interval.misses:
+                for cause, seconds in find_causes(interval, miss).items():
+                    found[cause] += seconds
+        shares = [f"{found[cause] / total:.1%}".replace("%", " %") for cause in CAUSES]
+        lines.append(f"| {version}{' with hooks' if has_hooks else ''} | " + " | ".join(shares) + " |")
+    return "\n".join(lines)
+
+
+def format_pairs(intervals: list[JudgedInterval]) -> list[str]:
+    """List which state the board showed for which true state, and for how long, the worst first."""
+    found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for interval in intervals:
+        for miss in interval.misses:
+            found[interval.truth.state, miss.told].append(miss.seconds)
+    worst = sorted(found.items(), key=lambda item: -sum(item[1]))[:_MAX_PAIRS]
+    return [f"{sum(times):6.1f} s in {len(times):3} cases: {truth}, told {told}" for (truth, told), times in worst]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure how often the board is right about recorded sessions.")
     parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")
     parser.add_argument("--version", help="only recordings of this client")
     parser.add_argument("--hooks", action=argparse.BooleanOptionalAction, help="only recordings with or without hooks")
+    parser.add_argument("--markdown", action="store_true", help="print only the tables of docs/live.md")
     parser.add_argument("--misses", type=float, default=2.0, help="list misses of this many seconds or more")
     options = parser.parse_args()
     paths = [
@@ -269,8 +125,13 @@ def main() -> int:
     if not paths:
         parser.error(f"no such recording in {FOLDER}")
     intervals = judge_all(paths)
+    if options.markdown:
+        print(f"{format_table(intervals, is_short=True)}\n\n{format_causes(intervals)}")
+        return 0
     print("Share of time right (share in the right column) of the time in that state, latency median/95 %\n")
-    print(format_table(intervals))
+    print(format_table(intervals, is_short=False))
+    print(f"\nShare of all time that was missed, by cause\n\n{format_causes(intervals)}\n")
+    print("\n".join(format_pairs(intervals)))
     misses = format_misses(intervals, options.misses)
     print(f"\n{len(paths)} recordings; {len(misses)} misses of {options.misses:g} s or more:")
     print("\n".join(misses))

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -18,6 +18,7 @@ from tests.live.writing import MOVES, written
 from tests.session.build import START, Build, outcome, recorded, use
 from turnlog.entries.reader import scan_lines
 from turnlog.live.activity import Activity, OpenCall
+from turnlog.live.hook_reports import ReportedEvent
 from turnlog.live.processes import ChildProcess
 from turnlog.live.signs import HookSign, ScreenSign, SessionSigns
 from turnlog.live.states import SessionState, choose_column, judge_state
@@ -454,7 +455,10 @@ NO_PROCESS = "no result yet, and no child process runs"
         ),
         # What was typed is in the history of prompts at once.
         (finish, 9, {"typed": typed(8.5, "/compact"), **OLD}, ("compacting", "inferred", "somebody typed /compact")),
-        (finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(True), **OLD}, ("compacting", "inferred", None)),
+        (
+            finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(True), **OLD},
+            ("compacting", "inferred", None),
+        ),
         (finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(False), **OLD}, ("finished", "sure", None)),
         (finish, 9, {"typed": typed(1, "/compact"), **OLD}, ("finished", "sure", None)),
         (finish, 9, {"typed": typed(8, "/compact")}, ("finished", "sure", None)),
@@ -606,9 +610,7 @@ SIGNS = st.builds(
     hook=st.none()
     | st.builds(
         HookSign,
-        st.sampled_from(
-            "Stop PermissionRequest Notification UserPromptSubmit SessionEnd SessionStart PreCompact Other".split()
-        ),
+        st.sampled_from([*get_args(ReportedEvent), "Other"]),
         TIMES,
         TEXTS,
     ),

@@ -48,9 +48,10 @@ def test_the_end_of_a_long_history_is_enough(tmp_path: Path) -> None:
     assert [commands.find_latest(name) is None for name in ("old", "two", "one")] == [True, True, False]
 
 
-@given(
-    data=st.binary() | st.lists(st.sampled_from(["{", "[1]", line("one", "x", 1e200), line("a", "/x")])).map("".join)
-)
+LINES = st.sampled_from(["{", "[1]", line("one", "x", 1e200), line("a", "/x")])
+
+
+@given(data=st.binary() | st.lists(LINES).map("".join))
 def test_nothing_in_a_history_does_harm(tmp_path_factory: pytest.TempPathFactory, data: bytes | str) -> None:
     folder = tmp_path_factory.mktemp("config")
     (folder / "history.jsonl").write_bytes(data if isinstance(data, bytes) else data.encode())

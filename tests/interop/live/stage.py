@@ -131,7 +131,7 @@ class Stage:
         self._servers.append(server)
         player = Player(self, Seat(self.home, server, number, list(flags), resume), resume is not None)
         self.players.append(player)
-        player.wait_for("idle", text="❯")
+        player.wait_for("idle", "interrupted", text="❯")  # a resumed client shows how the session stopped
         self.stay(1.5)
         return player
 

@@ -68,6 +68,8 @@ def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
 
 _WORKING_STATES = ("answering", "running", "retrying", "waiting", "permission")
 _FRESH_SECONDS = 600.0
+_BUSY_POLL_SECONDS = 0.2
+"""Between two polls of the board while a client has a session open: its state can change at any moment."""
 """A sub-agent whose file has not been written for this long is not working, whatever its last entry says."""
 
 
@@ -217,7 +219,7 @@ class BoardChannel(Channel):
         pass
 
     def _choose_pause(self) -> float:
-        return max(super()._choose_pause(), 0.4)
+        return _BUSY_POLL_SECONDS if self._board.clients.open_sessions else max(super()._choose_pause(), 0.4)
 
     def list_rows(self) -> list[dict[str, Any]]:
         if self._polled < 0 or time.monotonic() - self._polled > 1:

@@ -68,9 +68,9 @@ def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
 
 _WORKING_STATES = ("answering", "running", "retrying", "waiting", "permission")
 _FRESH_SECONDS = 600.0
+"""A sub-agent whose file has not been written for this long is not working, whatever its last entry says."""
 _BUSY_POLL_SECONDS = 0.2
 """Between two polls of the board while a client has a session open: its state can change at any moment."""
-"""A sub-agent whose file has not been written for this long is not working, whatever its last entry says."""
 
 
 class SessionChannel(Channel):

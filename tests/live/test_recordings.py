@@ -160,6 +160,7 @@ def test_a_session_that_was_resumed_is_no_longer_ended() -> None:
         ("❯ hello\n✻ API error · Retrying in 1s · attempt 2/10\n", IDLE, "retrying"),
         ("❯ hello\n✽ Twisting…\n", IDLE._replace(main_stop_reason="error"), "retrying"),
         ("❯ hello\n  ⎿  Interrupted · What should Claude do instead?\n", IDLE, "interrupted"),
+        ("❯ write\n● Write(notes.md)\n  ⎿  User rejected write to notes.md\n", IDLE, "interrupted"),
         ("❯ hello\n  ⎿  Interrupted · What should Claude do instead?\n❯ go on\n● Yes.\n", IDLE, "idle"),
         ("❯ hello\n  ⎿  Interrupted · What now?\n", IDLE._replace(has_command=True), "interrupted"),
         ("❯ hello\n  ⎿  API Error: 400 bad\n", IDLE, "error"),

@@ -25,7 +25,9 @@ def find_causes(interval: JudgedInterval, miss: Stretch) -> dict[str, float]:
     A miss at the start of a state lasts until the client writes something (or starts a process, or runs a hook), and
     then until the board has noticed. A miss at the end of a state means that the board was ahead of the screen.
     """
-    is_first, is_last = miss.start <= interval.truth.start, miss.end >= interval.truth.end
+    right = [stretch for stretch in interval.stretches if interval.is_right(stretch)]
+    is_first = all(stretch.start > miss.start for stretch in right)
+    is_last = all(stretch.start < miss.start for stretch in right)
     if is_first and is_last:
         return {"never shown": miss.seconds}
     if not is_first:

@@ -24,7 +24,8 @@ _PLAN = re.compile(r"Would you like to proceed\?|Ready to code\?|approve this pl
 _PERMISSION = re.compile(r"Do you want to [^\n]*\?")
 _QUESTION = re.compile(r"Enter to select · ")
 _RETRY = re.compile(r"Retrying in|attempt \d+/\d+|\(attempt \d")
-_INTERRUPTED = re.compile(r"Interrupted(?: by user)?\b")
+_INTERRUPTED = re.compile(r"Interrupted(?: by user)?\b|User rejected ")
+"""Esc at a permission dialog stops the turn, but for an edit the screen only says that the edit was rejected."""
 _ERROR = re.compile(r"API Error\b|API error\b")
 
 

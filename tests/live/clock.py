@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.session.build import START, Build, encoded
+from turnlog.entries.clients import read_process_identity
 
 
 class ManualClock:
@@ -36,6 +39,14 @@ def build_now(step: float = 0.01) -> Build:
     build = Build(step=step)
     build.wait((datetime.now(UTC) - START).total_seconds())
     return build
+
+
+def register_client(config_dir: Path, session_id: str) -> Path:
+    """Let this process count as the client that has a session open, however long a test takes."""
+    path = config_dir / "sessions" / f"{session_id}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"pid": os.getpid(), "sessionId": session_id, **read_process_identity(os.getpid())}))
+    return path
 
 
 def recent(build: Build, age: float = 0) -> Build:

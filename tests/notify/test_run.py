@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.clock import build_now
+from tests.live.clock import build_now, register_client
 from tests.notify.receiver import Receiver, Reply
 from tests.session.build import SESSION, Build
 from turnlog.errors import Busy, TurnlogError
@@ -69,6 +69,7 @@ class Desk:
 
     def _write(self, number: int, build: Build) -> str:
         name = f"{number:08d}-2222-4333-8444-555555555555"
+        register_client(self.folder / "claude", name)
         (self.projects / f"{name}.jsonl").write_bytes(build.data().replace(SESSION.encode(), name.encode()))
         return name
 

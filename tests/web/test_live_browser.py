@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.clock import build_now
+from tests.live.clock import build_now, register_client
 from tests.session.build import SESSION, Build
 from tests.web import writer
 from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
-from turnlog.entries.clients import read_process_identity
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -49,9 +46,7 @@ def begun(folders: Folders) -> Iterator[Path]:
     build = build_now()
     build.prompt("begin", "first")
     path = folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
-    client = folders.config / "sessions" / f"{name}.json"
-    client.parent.mkdir(exist_ok=True)
-    client.write_text(json.dumps({"pid": os.getpid(), "sessionId": name, **read_process_identity(os.getpid())}))
+    client = register_client(folders.config, name)
     try:
         yield path
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.live.clock import build_now
+from tests.live.clock import build_now, register_client
 from tests.notify.receiver import Receiver
 from tests.session.build import SESSION
 from tests.web.conftest import Complaints, Folders, Server, start
@@ -31,6 +31,7 @@ def add_question(folders: Folders, number: int = 1) -> None:
     build.prompt(f"session {number}")
     build.call("c", "AskUserQuestion", {"questions": [{"question": "which one?"}]})
     name = f"{number:08d}-2222-4333-8444-555555555555"
+    register_client(folders.config, name)
     folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
 
 

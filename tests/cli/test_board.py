@@ -64,7 +64,7 @@ def test_without_sessions_it_says_how_to_try(machine: Machine, turnlog: Turnlog)
 def test_the_demo_needs_a_terminal(turnlog: Turnlog) -> None:
     done = turnlog("board", "--demo")
     assert (done.status, done.out) == (2, "")
-    assert "--demo plays on a terminal only" in done.err
+    assert "--demo requires a terminal" in done.err
 
 
 def test_keys_choose_a_session_and_copy_the_command_that_resumes_it(machine: Machine) -> None:

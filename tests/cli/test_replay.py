@@ -96,7 +96,7 @@ def test_turns_choose_a_part(turnlog: Turnlog, story: Path) -> None:
 
 def test_a_part_that_does_not_exist_is_refused(turnlog: Turnlog, story: Path) -> None:
     done = turnlog("replay", story, "--from", "9")
-    assert (done.status, done.err) == (2, f"turnlog: {story}: there is no turn 9; the last one is turn 3\n")
+    assert (done.status, done.err) == (2, f"turnlog: {story}: there is no turn 9; the last turn is 3\n")
     done = turnlog("replay", story, "--from", "3", "--until", "2")
     assert done.status == 2
     assert "the last turn to replay (2) is before the first (3)" in done.err
@@ -106,13 +106,13 @@ def test_a_part_that_does_not_exist_is_refused(turnlog: Turnlog, story: Path) ->
     ("words", "complaint"),
     [
         (["--speed", "64"], "--speed 64 is outside the range from 0.25 to 32"),
-        (["--max-gap", "soon"], "'soon' is not a length of time"),
+        (["--max-gap", "soon"], "'soon' is not a duration"),
         (["--force"], "--size and --force require --record FILE"),
         (["--json", "--record", "x.cast"], "use either --record"),
         (["--record", "x.cast", "--size", "big"], "--size big: use a form such as 100x30"),
         (["--record", "x.cast", "--size", "5x5"], "--size 5x5 is outside the range"),
-        (["--record", "-"], "--record needs the name of a file"),
-        (["--record", ""], "--record needs the name of a file"),
+        (["--record", "-"], "--record requires a file name"),
+        (["--record", ""], "--record requires a file name"),
         (["--record", "."], ".: this path already exists; choose a different name with --record, or use --force"),
         (["--record", ".", "--force"], "not written by turnlog; choose a different name with --record"),
     ],

@@ -109,7 +109,7 @@ def test_since_starts_with_what_happened_before(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["last", "--all"], "SESSION and --all exclude each other"),
+        (["last", "--all"], "SESSION and --all can't be combined"),
         (["--since", "yesterday"], "--since yesterday: not a time"),
         (["no such session"], "no session is called"),
     ],

@@ -89,7 +89,7 @@ MISTAKES = [
     ("[notify]\nminutes = true", "[notify] minutes = True: expected minutes"),
     ("[notify]\ncontext = 120", "[notify] context = 120: expected a percentage from 1 to 100"),
     ("[notify]\non = ['need']", "[notify] on = ['need']: expected a list of needs, failed"),
-    ("[notify]\non = ['cost']", '[notify] on: "cost" needs a limit; set session_cost or daily_cost'),
+    ("[notify]\non = ['cost']", '[notify] on: "cost" requires a limit; set session_cost or daily_cost'),
     ("[notify]\nquiet = '25:00-07:00'", "[notify] quiet = '25:00-07:00': expected a range of local time such as \"22"),
     ("[notify]\nquiet = '07:00-07:00'", "[notify] quiet = '07:00-07:00': expected a range"),
     ("[notify]\ncontent = 'full'", "[notify] content = 'full': expected"),

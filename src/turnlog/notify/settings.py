@@ -8,10 +8,10 @@
     daily_cost = 20.0               cost: dollars in all sessions today; no limit by default
     quiet = "22:00-07:00"           local time in which nothing is sent; none by default
     content = "title"               how much is sent: none, title or text
-    max_age_hours = 24              when to give up on a server that can't be reached
-    web = true                      whether `turnlog web` notifies while it runs
+    max_age_hours = 24              how long to keep trying to reach a server
+    web = true                      whether `turnlog web` sends notifications
 
-    [notify.projects]               folders, `*` allowed; the last pattern that matches decides
+    [notify.projects]               folders, `*` allowed; the last matching pattern applies
     "~/work/secret" = false
 
 `channels` documents [notify.channels.NAME].
@@ -68,7 +68,7 @@ class NotifyConfig(NamedTuple):
     def allows_project(self, project: str) -> bool:
         """Return whether sessions of a project are reported.
 
-        A project whose folder is unknown is not reported if any folder is excluded, since it may be that one.
+        If any folder is excluded, sessions whose folder is unknown are not reported, since they may be in that folder.
         """
         if not os.path.isabs(project):  # noqa: PTH117 - a name, not a path
             return all(allowed for _, allowed in self.projects)
@@ -82,8 +82,8 @@ class NotifyConfig(NamedTuple):
 def _matches_folder(project: str, pattern: str) -> bool:
     """Return whether a folder, or one that contains it, matches a pattern.
 
-    Clients record the folder with its links resolved, so the pattern's are resolved too. Only `*` is special: a folder
-    can be called `[old]`.
+    Clients record folders with symbolic links resolved, so links in the pattern are resolved too. Only `*` is special:
+    a folder can be called `[old]`.
     """
     named = os.path.expanduser(pattern)  # noqa: PTH111 - a pattern
     return any(
@@ -145,11 +145,11 @@ _VALUE_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def parse_notify_config(table: Mapping[str, Any], environ: Mapping[str, str], where: str) -> NotifyConfig:
-    """Parse the table [notify]; `where` names its file, and every mistake is a UsageError on one line."""
+    """Parse the [notify] table; raise UsageError with one line, starting with `where` (the file), for any mistake."""
     _check_table(table, where)
     kinds: frozenset[AlertKind] = frozenset(table.get("on", ALERT_KINDS))
     if "cost" in table.get("on", ()) and not ("session_cost" in table or "daily_cost" in table):
-        raise UsageError(f'{where}: [notify] on: "cost" needs a limit; set session_cost or daily_cost')
+        raise UsageError(f'{where}: [notify] on: "cost" requires a limit; set session_cost or daily_cost')
     content = table.get("content", "title")
     channels = parse_channels(table.get("channels", {}), content, environ, where)
     plain = {key: table[key] for key in ("minutes", "context", "session_cost", "daily_cost", "web") if key in table}

@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-p", "--project", metavar="FOLDER", help="Only sessions in this folder, or in folders with this name.")
+@click.option(
+    "-p", "--project", metavar="FOLDER", help="Show only sessions in this folder, or in folders with this name."
+)
 @click.option("--once", is_flag=True, help="Print the board once, and don't react to keys.")
-@click.option("--demo", is_flag=True, help="Show a made-up session that plays now, in a temporary folder.")
+@click.option("--demo", is_flag=True, help="Show a made-up session, which is played in a temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def board(project: str | None, once: bool, demo: bool, as_json: bool) -> None:
     """List which sessions need you, are working, are idle or ended today.
 
-    Each session is shown with what it is doing and since when, how full its context is, and its cost; a state that is
-    only inferred says from what. Who has waited longest comes first. On a terminal, the board follows the sessions:
-    the arrow keys choose a session, Enter or o opens it in the browser, c copies the command that resumes it, q quits.
-    In a pipe, and with --once, the board is printed once.
+    Each session is shown with what it is doing and since when, how full its context is, and its cost; if a state is
+    only inferred, the reason is shown too. The session that has waited longest is listed first. On a terminal, the
+    board follows the sessions: the arrow keys choose a session, Enter or o opens it in the browser, c copies the
+    command that resumes it, q quits. In a pipe, and with --once, the board is printed once.
 
     \b
     Examples:
@@ -39,7 +41,7 @@ def board(project: str | None, once: bool, demo: bool, as_json: bool) -> None:
 
     has_keys = is_on_terminal() and can_read_keys()
     if demo and (once or as_json or not has_keys):
-        raise UsageError("--demo plays on a terminal only; it excludes --once and --json")
+        raise UsageError("--demo requires a terminal and can't be combined with --once or --json")
     if has_keys and not once and not as_json:
         from turnlog.cli.live.board_screen import show_board
 

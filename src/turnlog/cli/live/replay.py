@@ -1,4 +1,4 @@
-"""`turnlog replay`: play a session again in the terminal, or record it."""
+"""`turnlog replay`: play back a session in the terminal, or record it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session")
-@click.option("--speed", type=float, help="Speed, from 0.25 to 32 (default: 1; in a pipe, nothing waits).")
+@click.option("--speed", type=float, help="Set the speed, from 0.25 to 32 (default: 1; in a pipe, no pauses).")
 @click.option("--from", "from_turn", type=click.IntRange(1), metavar="TURN", help="Start with this turn.")
 @click.option("--until", "until_turn", type=click.IntRange(1), metavar="TURN", help="Stop after this turn.")
-@click.option("--max-gap", metavar="TIME", default="3s", help="Shorten longer silences to this (default: 3s).")
+@click.option("--max-gap", metavar="TIME", default="3s", help="Shorten longer silences to this length (default: 3s).")
 @click.option("--record", metavar="FILE", help="Write an asciinema recording (.cast) instead of playing.")
-@click.option("--size", metavar="COLUMNSxROWS", help="Size of the recording (default: 100x30).")
+@click.option("--size", metavar="COLUMNSxROWS", help="Set the size of the recording (default: 100x30).")
 @click.option(
     "--redact/--no-redact",
     default=None,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="With --record: replace an existing file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON, one per line (docs/json.md).")
 def replay(session: str, **values: Any) -> None:
-    """Play back a session as the client showed it: prompts, streamed text, calls with results, sub-agents.
+    """Play back a session as the client showed it: prompts, streamed text, calls with results, and sub-agents.
 
     On a terminal, the keys are those of a video player: Space pauses, the left and right arrows go to the previous
     and the next turn, + and - change the speed, a dot shows the next event, g goes to a turn or a time, q quits and
@@ -67,7 +67,7 @@ def _check_arguments(record: str | None, size: str | None, *, as_json: bool, for
     if record is not None and as_json:
         raise UsageError("use either --record, which writes a file, or --json, which prints events")
     if record in ("", "-"):
-        raise UsageError("--record needs the name of a file, such as demo.cast")
+        raise UsageError("--record requires a file name such as demo.cast")
 
 
 def _record(session: str, output: str, options: ReplayOptions, *, redact: bool, size: str | None, force: bool) -> None:
@@ -82,7 +82,7 @@ def _record(session: str, output: str, options: ReplayOptions, *, redact: bool, 
         )
     print_lines(_describe_recording(result))
     if result.redacted is None:
-        print_remark("Redaction is off: the recording contains everything that the session shows.")
+        print_remark("Redaction is off: the recording includes any API keys, tokens and passwords in the session.")
 
 
 def _parse_size(text: str) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def render_session(
     texts: ActorTexts | None = None,
     members: Sequence[CrewMember] = (),
 ) -> Iterator[str]:
-    """Render a session: title and figures, what it is doing, its sub-agents, and its latest words."""
+    """Render a session: title and figures, what it is doing, its sub-agents, and its latest text."""
     yield _render_title(session, screen)
     yield _render_state(session, screen, now)
     yield from _render_agents(session, screen, texts, members)

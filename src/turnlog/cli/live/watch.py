@@ -22,7 +22,7 @@ _TABLE_SECONDS = 0.5
 _EMPTY_LINES = (
     "No session is active.",
     "As soon as Claude Code works in a session on this machine, it appears here:",
-    "what it is doing and since when, its context, its cost, its sub-agents and its latest words.",
+    "what it is doing and since when, its context, its cost, its sub-agents and its latest text.",
     "To see how that looks, press Ctrl-C and run: turnlog watch --demo",
 )
 
@@ -30,17 +30,20 @@ _EMPTY_LINES = (
 @click.command()
 @click.argument("session", required=False)
 @click.option("--all", "everything", is_flag=True, help="Watch every session on this machine (the default).")
-@click.option("-p", "--project", metavar="FOLDER", help="Only sessions in this folder, or in folders with this name.")
-@click.option("--since", metavar="TIME", help="Start with what happened in the last 10m, 2h or 1d.")
-@click.option("--demo", is_flag=True, help="Watch a made-up session that plays now, in a temporary folder.")
+@click.option(
+    "-p", "--project", metavar="FOLDER", help="Watch only sessions in this folder, or in folders with this name."
+)
+@click.option("--since", metavar="TIME", help="Include events from the last 10m, 2h or 1d, or since a time.")
+@click.option("--demo", is_flag=True, help="Watch a made-up session, which is played in a temporary folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print each event as one line of JSON (docs/events.md).")
 def watch(session: str | None, everything: bool, demo: bool, as_json: bool, **values: Any) -> None:
     """Show what sessions are doing while they work.
 
     On a terminal, events scroll up as lines, and a table at the bottom shows each session: what it is doing and since
-    when, how full its context is, its cost, its sub-agents and its latest words. In a pipe, each event is one line:
-    time, session, main or the sub-agent, kind and text. Events start now; --since includes earlier ones. Ctrl-C ends
-    it. SESSION is a path, an id or the start of one, a title, or `last`; without it, all sessions are watched.
+    when, how full its context is, its cost, its sub-agents and its latest text. In a pipe, each event is one line:
+    time, session, main or the sub-agent, kind and text. By default, only new events are shown; --since includes
+    earlier ones. Ctrl-C ends it. SESSION is a path, an id or the start of one, a title, or `last`; without it, all
+    sessions are watched.
 
     \b
     Examples:
@@ -50,7 +53,7 @@ def watch(session: str | None, everything: bool, demo: bool, as_json: bool, **va
       turnlog watch --json | jq -r 'select(.event == "question") | .questions[]'
     """
     if session is not None and (everything or demo):
-        raise UsageError(f"SESSION and --{'all' if everything else 'demo'} exclude each other")
+        raise UsageError(f"SESSION and --{'all' if everything else 'demo'} can't be combined")
     with _open_watch(session, demo=demo, **values) as opened, _end_by_signals():
         if as_json:
             from turnlog.render.json_bytes import to_json_bytes
@@ -85,7 +88,7 @@ def _open_watch(session: str | None, *, demo: bool, project: str | None, since: 
 
 @contextmanager
 def _end_by_signals() -> Iterator[None]:
-    """Treat Ctrl-C and a request to terminate as the end of watching."""
+    """Stop watching on Ctrl-C or a termination signal."""
     import signal
 
     def interrupt(*_: object) -> None:
@@ -111,7 +114,7 @@ def _is_live_terminal() -> bool:
 
 
 def _print_events(opened: EventWatch, encode: Callable[[AnyEvent], bytes]) -> None:
-    """Print events as they happen, until the reader is gone."""
+    """Print events as they happen, until the reader closes the pipe."""
     import time
 
     if sys.stdout is None:
@@ -127,7 +130,7 @@ def _print_events(opened: EventWatch, encode: Callable[[AnyEvent], bytes]) -> No
 
 
 def _is_reader_gone() -> bool:
-    """Return whether whoever read the output has closed it, which a write would only notice at the next event."""
+    """Return whether the reader has closed the pipe; otherwise only writing the next event would reveal it."""
     import select
 
     if not hasattr(select, "poll") or sys.stdout is None:

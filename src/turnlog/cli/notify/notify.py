@@ -15,7 +15,7 @@ NOTIFY_COMMANDS = {
 
 
 class _NotifyGroup(LazyGroup):
-    """The commands for notifications, each imported on use."""
+    """The commands for notifications; each is imported when it is used."""
 
     rows = NOTIFY_COMMANDS
     sections = {}  # noqa: RUF012 - a few commands need no sections
@@ -23,11 +23,11 @@ class _NotifyGroup(LazyGroup):
 
 @click.group(cls=_NotifyGroup)
 def notify() -> None:
-    """Send a message when a session needs you, finishes after minutes of work, fails, or approaches a limit.
+    """Send a message when a session needs you, finishes after several minutes of work, fails, or approaches a limit.
 
-    Messages go through the channels in config.toml: the desktop, the terminal, Slack, Telegram, ntfy or any webhook.
-    Without a channel, nothing is sent. `turnlog web` also sends messages while it runs, and can show them in the
-    browser (use the button on its Live page).
+    Messages are sent through the channels in config.toml: the desktop, the terminal, Slack, Telegram, ntfy or any
+    webhook. If no channel is configured, nothing is sent. `turnlog web` also sends messages while it is running, and
+    can show them in the browser (use the button on its Live page).
 
     \b
     Set up a channel in config.toml (docs/notify.md lists all keys):

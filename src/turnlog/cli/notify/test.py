@@ -11,8 +11,8 @@ import click
 def test(channels: tuple[str, ...], as_json: bool) -> int:
     """Send a test message through each of your channels, and report the outcome.
 
-    Without CHANNEL, all channels in config.toml are tested. The channel `browser` stands for the open pages of
-    `turnlog web`. turnlog tries to send each message only once. The exit status is 1 if a message was not sent.
+    Without CHANNEL, all channels in config.toml are tested. The channel `browser` is the open pages of `turnlog web`.
+    A test message that fails is not sent again. The exit status is 1 if a message was not sent.
 
     \b
     Examples:

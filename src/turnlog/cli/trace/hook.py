@@ -33,7 +33,7 @@ def hook() -> None:
     wait in the outbox (see `turnlog trace status`).
 
     For live views, the hook appends one line to a file when a session starts, gets a prompt, needs permission, finishes
-    a turn or ends. Live views can then show these states for certain, instead of inferring them.
+    a turn or ends. Live views can then show these states with certainty instead of inferring them.
 
     \b
     Examples:
@@ -57,8 +57,8 @@ def hook() -> None:
 def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run: bool) -> None:
     """Add the hook to Claude Code's settings.
 
-    Without --trace or --live, the hook is installed for tracing. One hook serves both purposes;
-    installing it for one of them doesn't remove the other.
+    Without --trace or --live, the hook is installed for tracing. One hook serves both purposes; installing it for one
+    purpose doesn't remove it for the other.
 
     All other settings remain unchanged, byte for byte, and turnlog keeps a copy of the original file next to it. If the
     hook is already installed, only the targets and the path to turnlog are updated. To use the hook in running
@@ -94,7 +94,7 @@ def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run
 def uninstall(scope: str, trace: bool, live: bool, dry_run: bool) -> None:
     """Remove the hook from Claude Code's settings.
 
-    With --trace or --live, only that purpose is removed, and the hook is kept for the other one.
+    With --trace or --live, the hook is removed only for that purpose and kept for the other one.
 
     If nothing else in the file has changed since the hook was installed, the original file is restored, byte for byte.
     Spans in the outbox are kept.

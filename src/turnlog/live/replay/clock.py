@@ -1,12 +1,12 @@
-"""When each event of a replay is shown: pure functions of the times that were recorded, and of the keys pressed since.
+"""When each event of a replay is shown: depends only on the recorded times and on the keys pressed since.
 
     times = schedule_times(moments, max_gap=3.0)       when each is shown, at normal speed
     deck = ReplayDeck([time.at for time in times], turns)
     deck.pass_time(0.5)                                 half a second has gone by
     while deck.is_due: …; deck.take_next()
 
-A silence longer than `max_gap` is shortened to it. Events keep their order: one without a time, or with a time before
-that of its predecessor, follows at once.
+A silence longer than `max_gap` is shortened to `max_gap`. Events keep their order: an event that has no time, or an
+earlier time than its predecessor, follows at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 MIN_SPEED, MAX_SPEED = SPEEDS[0], SPEEDS[-1]
 DEFAULT_MAX_GAP_SECONDS = 3.0
 MAX_CHARS_PER_SECOND = 200.0
-"""How fast streamed text appears at most, at normal speed: about as fast as a model writes."""
+"""The slowest rate at which streamed text appears at normal speed: about as fast as a model writes."""
 _WORD = re.compile("\\S{1,24}(?:(?<=\u200d)\\S|[\u200d\ufe0f\u20e3\u0300-\u036f\U0001f3fb-\U0001f3ff])*\\s*|\\s+")
 """A word, or a part of one that does not divide what a terminal shows as one character."""
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ms|s|m|min|h)?", re.ASCII)
@@ -48,7 +48,7 @@ class TextPiece(NamedTuple):
 
 
 def schedule_times(moments: Iterable[float | None], max_gap: float | None = None) -> Iterator[PlayTime]:
-    """Yield when to show each of some things, given when they happened (in seconds; None where unknown).
+    """Yield the time at which to show each event, given when it happened (in seconds; None if unknown).
 
     Each delay is measured from the last known time before it, so one wrong time does not affect the rest.
     """
@@ -66,7 +66,8 @@ def schedule_times(moments: Iterable[float | None], max_gap: float | None = None
 def split_streamed_text(text: str, start: float, end: float) -> list[TextPiece]:
     """Split text into small pieces that appear one by one between two times.
 
-    The last piece appears at `end`. Short text starts later than `start`, since no model takes that long to write it.
+    The last piece appears at `end`. Short text appears later than `start`, since no model would take that long to
+    write it.
     """
     words = _WORD.findall(text)
     if not words:
@@ -81,18 +82,18 @@ def split_streamed_text(text: str, start: float, end: float) -> list[TextPiece]:
 
 
 def parse_duration(text: str) -> float:
-    """Parse a length of time such as `3`, `3s`, `500ms` or `2m` into seconds."""
+    """Parse a duration such as `3`, `3s`, `500ms` or `2m` into seconds."""
     found = _DURATION.fullmatch(text.strip().lower())
     seconds = float(found[1]) * _UNIT_SECONDS[found[2] or "s"] if found else -1.0
     if not 0 <= seconds <= _MAX_DURATION_SECONDS:
-        raise UsageError(f"{text!r} is not a length of time; use a form such as 3s, 500ms or 2m")
+        raise UsageError(f"{text!r} is not a duration; use a form such as 3s, 500ms or 2m")
     return seconds
 
 
 def parse_place(text: str) -> tuple[int | None, float | None]:
     """Parse a place to go to: the number of a turn (`12`), or a time (`1:30`, `1:02:30`, `90s`).
 
-    The result is the turn or the seconds, and None for the other.
+    Return the pair (turn, seconds), of which one is None.
     """
     text = text.strip().lower()
     if text.isascii() and text.isdecimal():
@@ -111,10 +112,10 @@ def check_speed(speed: float) -> float:
 
 
 class ReplayDeck:
-    """The place in a replay, as in a video player; the caller says how much time has passed."""
+    """The position in a replay, as in a video player; the caller passes the elapsed time."""
 
     def __init__(self, times: Sequence[float], turns: Sequence[int], speed: float = 1.0) -> None:
-        """Start before the first event; neither `times` nor the numbers of the events' `turns` ever decrease."""
+        """Start before the first event; `times` and `turns` (one of each per event) must never decrease."""
         self._times = times
         self._turns = turns
         self.speed = speed
@@ -144,12 +145,12 @@ class ReplayDeck:
         return self._turns[self.next - 1] if self.next else 0
 
     def pass_time(self, seconds: float) -> None:
-        """Move on by some real time, unless the replay is paused."""
+        """Advance by an amount of real time, unless the replay is paused."""
         if not self.is_paused:
             self.now = min(self.now + max(0.0, seconds) * self.speed, self.end)
 
     def take_next(self) -> int:
-        """Return the number of the next event and move behind it; the clock moves there too if it was earlier."""
+        """Return the number of the next event and move past it, setting the clock forward to it if necessary."""
         number = self.next
         self.now = max(self.now, self._times[number])
         self.next += 1
@@ -162,7 +163,7 @@ class ReplayDeck:
         return self.next
 
     def find_turn(self, number: int) -> int:
-        """Return the first event of a turn, or of the first turn after it; the end if there is none."""
+        """Return the first event of this turn or, if it has none, of a later turn; return the end if there is none."""
         return bisect_left(self._turns, number)
 
     def find_time(self, seconds: float) -> int:
@@ -170,11 +171,11 @@ class ReplayDeck:
         return bisect_left(self._times, seconds)
 
     def find_next_turn(self) -> int:
-        """Return the start of the next turn; the end in the last one."""
+        """Return the start of the next turn, or the end if this is the last turn."""
         return self.find_turn(self.turn + 1)
 
     def find_previous_turn(self) -> int:
-        """Return the start of this turn; from its first event, that of the turn before."""
+        """Return the start of this turn, or of the previous turn if only this turn's first event has been shown."""
         start = self.find_turn(self.turn)
         return start if self.next > start + 1 or not start else self.find_turn(self._turns[start - 1])
 

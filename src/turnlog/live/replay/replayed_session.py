@@ -1,4 +1,4 @@
-"""A session that is played again: its events with their times and turns, and what the events leave out.
+"""A session that is played back: its events with their times and turns, and the details that events leave out.
 
 Events are short by design. The whole text of an answer, or the diff of an edit, is read from the entry that an event
 names, when the replay reaches it.
@@ -37,7 +37,7 @@ LongTextEvent = TextAnswered | PromptTyped | PlanProposed
 
 
 class Cue(NamedTuple):
-    """An event, and when the replay shows it."""
+    """An event and the time at which the replay shows it."""
 
     at: float
     """Seconds since the start of the replay, at normal speed."""
@@ -49,7 +49,7 @@ class Cue(NamedTuple):
 
 
 class ReplayedSession:
-    """The cues of an open session, and access to what they don't contain."""
+    """The cues of an open session, and access to the details that cues don't contain."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ReplayedSession:
         until_turn: int | None = None,
     ) -> None:
         if session.path is None:
-            raise UsageError("a replay needs the file of a session")
+            raise UsageError("only a session file can be replayed")
         self.session = session
         events = list(iter_session_events(Path(session.path)))
         actors = {event.actor for event in events}
@@ -69,11 +69,11 @@ class ReplayedSession:
         turns = list(self._find_turns(events))
         last = max(turns, default=0)
         if from_turn is not None and from_turn > last:
-            raise UsageError(f"{session.path}: there is no turn {from_turn}; the last one is turn {last}")
+            raise UsageError(f"{session.path}: there is no turn {from_turn}; the last turn is {last}")
         first = next((n for n, turn in enumerate(turns) if turn >= (from_turn or 0)), 0)
         end = next((n for n, turn in enumerate(turns) if until_turn is not None and turn > until_turn), len(turns))
         if first >= end and turns:
-            raise UsageError(f"there is nothing to replay from turn {from_turn} until turn {until_turn}")
+            raise UsageError(f"there is nothing to replay from turn {from_turn} to turn {until_turn}")
         self.earlier = events[:first]
         """The events before the first one to play; they determine the state at its start."""
         times = schedule_times((_to_seconds(event.time) for event in events[first:end]), max_gap)
@@ -145,7 +145,7 @@ class ReplayedSession:
         return call is not None and call.result is not None and call.result.offset != event.offset
 
     def name_agent(self, actor: str) -> str:
-        """Return what a sub-agent is called: its task, or else its type or id."""
+        """Return the name to show for a sub-agent: its task, or else its type or id."""
         agent = self._agents.get(actor)
         return (agent.description or agent.type or actor) if agent is not None else actor
 
@@ -193,7 +193,7 @@ def _to_seconds(time: str | None) -> float | None:
 
 
 def _iter_strings(value: Any) -> Iterator[str]:
-    """Yield the strings in a decoded entry, however deep they are."""
+    """Yield the strings in a decoded entry, at any depth."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

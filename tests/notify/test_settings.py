@@ -122,7 +122,7 @@ MISTAKES = [
     (f"{CHANNEL}'webhook'\nurl='https://x'\nheaders_env={{a='Bearer {SECRET}'}}", "headers_env: expected a table"),
     ("[notify.projects]\n'work/secret' = false", "[notify.projects] 'work/secret' matches no folder; use a whole path"),
     ("[notify.projects]\n'' = false", "[notify.projects] '' matches no folder"),
-    (f"{CHANNEL}'slack'\nurl_env='NOT_SET'", "url_env: the environment variable NOT_SET is not set; set it"),
+    (f"{CHANNEL}'slack'\nurl_env='NOT_SET'", "url_env: the environment variable NOT_SET is not set"),
     (f"{CHANNEL}'slack'\nurls='{SECRET}'", "unknown key 'urls'; did you mean 'url'?"),
     (f"{CHANNEL}'desktop'\nurl='{SECRET}'", "unknown key 'url'; desktop has content"),
     (f"{CHANNEL}'webhook'\nurl='https://x'\nheaders={{a='{SECRET}é'}}", "header 'a' contains invalid characters"),
@@ -146,7 +146,7 @@ def test_a_mistake_is_one_line_that_names_the_key(text: str, words: str) -> None
 def test_a_secret_in_the_place_of_a_variable_s_name_is_not_repeated() -> None:
     with pytest.raises(UsageError) as caught:
         parse(f"{CHANNEL}'ntfy'\ntopic_env='tk_0123456789abcdef'")
-    assert "topic_env: the environment variable with this name is not set; set it" in str(caught.value)
+    assert "topic_env: the environment variable with this name is not set" in str(caught.value)
     assert "tk_" not in str(caught.value)
 
 

@@ -34,7 +34,7 @@ NO_CHANNEL_REMEDY = "add a table such as [notify.channels.desktop]; see docs/not
 
 
 def load_notify_config(config: Config | None = None) -> NotifyConfig:
-    """Read the table [notify] of the settings; raise UsageError if something in it is wrong."""
+    """Read the [notify] table of the settings; raise UsageError if it contains a mistake."""
     return parse_notify_config((config or load_config()).notify, os.environ, str(config_file()))
 
 
@@ -68,7 +68,7 @@ def run_notifier(
     on_start: Callable[[], object] | None = None,
     on_notification: Callable[[Notification], object] | None = None,
 ) -> None:
-    """Watch all sessions and send notifications until `stop` is set; raise Busy if another process already does.
+    """Watch all sessions and send notifications until `stop` is set; raise Busy if another process already does so.
 
     `on_start` is called once no other process can send notifications, `on_notification` with each message, and `notify`
     with problems.
@@ -190,7 +190,7 @@ class NotifyTestReport(Struct, frozen=True):
 
 
 def send_test_notifications(channels: Sequence[str] = (), *, config: Config | None = None) -> NotifyTestReport:
-    """Send a test message through each given channel, or through all; `browser` means the web app's open pages."""
+    """Send a test message through the given channels, or through all; `browser` means the web app's open pages."""
     from turnlog.notify.delivery import send_through_channel
 
     settings = load_notify_config(config)
@@ -230,7 +230,7 @@ def _send_test_to_pages(notice: Notification) -> ChannelTest:
 
 
 class NotifyChannelStatus(Struct, frozen=True):
-    """A channel, and what is waiting for it."""
+    """A channel and the messages that are waiting for it."""
 
     channel: str
     place: str | None
@@ -270,7 +270,7 @@ class NotifyStatus(Struct, frozen=True):
 
 
 def read_notify_status(*, config: Config | None = None) -> NotifyStatus:
-    """Read which channels are configured, what is waiting for them, and why."""
+    """Read which channels are configured, how many messages are waiting for each, and why."""
     from turnlog.notify.runner import is_notifier_running
     from turnlog.notify.triggers import ALERT_KINDS
 

@@ -1,4 +1,4 @@
-"""Plays sessions again: event by event, or as asciinema recordings."""
+"""Plays back sessions: event by event, or as asciinema recordings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ReplayOptions(Struct, frozen=True):
 
 
 class ReplayedEvent(Struct, frozen=True):
-    """An event, and when the replay reaches it."""
+    """An event and the time at which the replay reaches it."""
 
     at: float
     """Seconds since the start of the replay, at the chosen speed."""
@@ -96,7 +96,7 @@ def open_replay(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> Iterator[ReplayedSession]:
-    """Open a session to play it again; `redact` replaces API keys, tokens and passwords with placeholders."""
+    """Open a session to play it back; `redact` replaces API keys, tokens and passwords with placeholders."""
     from turnlog.api.session import open_redacted_session
 
     check_replay_options(options)

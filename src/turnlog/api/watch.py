@@ -1,4 +1,4 @@
-"""Watches sessions while they work: what happens in them, and what each is doing now."""
+"""Watches sessions while they work: yields their events, and returns what each session is doing now."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BoardList(Struct, frozen=True):
 
 
 class EventWatch:
-    """Sessions that are being watched: poll it for events, and ask it what each session is doing."""
+    """Watches sessions: `poll` returns new events, and other methods return what each session is doing."""
 
     def __init__(
         self,
@@ -94,13 +94,13 @@ class EventWatch:
         return self._watcher.poll()
 
     def list_sessions(self) -> list[BoardSession]:
-        """Return what each session is doing, those that need someone first."""
+        """Return what each session is doing, starting with those that need a person."""
         rows = self._watcher.list_rows()
         self._costs.read({row.path: row.written for row in rows if row.column != "ended"})
         return sort_board([to_board_session(row, self._costs.get(row.path)) for row in rows])
 
     def list_agents(self, session: BoardSession) -> list[CrewMember]:
-        """Return the sub-agents of a session that has been active lately."""
+        """Return the sub-agents of a recently active session."""
         return self._watcher.list_agents(session.path)
 
 
@@ -121,7 +121,7 @@ def to_board_session(row: BoardRow, cost: float | None, ref: str | None = None) 
 
 
 def sort_board(sessions: Iterable[BoardSession]) -> list[BoardSession]:
-    """Sort by column; who waits or works longest comes first, and among the others what was written last."""
+    """Sort by column; then by the longest waiting or working time, or by the latest write for other sessions."""
 
     def get_key(session: BoardSession) -> tuple[int, float]:
         place = COLUMN_ORDER.index(session.column)
@@ -135,7 +135,7 @@ def sort_board(sessions: Iterable[BoardSession]) -> list[BoardSession]:
 
 
 def list_board(project: str | None = None, *, config: Config | None = None) -> BoardList:
-    """Return what the sessions on this machine are doing now: those that work, wait, or were active today."""
+    """Return the current state of each session on this machine that is working, is waiting, or was active today."""
     watch = EventWatch(project=project, config=config, cost_budget_bytes=_ALL_BYTES)
     watch.poll()
     return BoardList(watch.file_count, watch.list_sessions())
@@ -149,10 +149,10 @@ def watch_events(
     config: Config | None = None,
     ending: threading.Event | None = None,
 ) -> Iterator[AnyEvent]:
-    """Yield what happens in sessions while it happens, without end: in one, in several, or in all.
+    """Yield the events of one, several or all sessions as they happen, until `ending` is set.
 
     `project` limits them to a folder and those below it, or to folders whose name contains it. `since` starts at an
-    earlier time. Setting `ending` ends it.
+    earlier time.
     """
     ending = ending or threading.Event()
     watch = EventWatch(session, project=project, since=since, config=config)
@@ -166,7 +166,7 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
 def parse_since(text: str) -> datetime:
-    """Parse how long ago something was (`10m`, `2h`, `1d`), or a time."""
+    """Parse a time, or an age such as `10m`, `2h` or `1d`."""
     if found := _SINCE.fullmatch(text.strip()):
         return datetime.now(UTC) - timedelta(seconds=int(found[1]) * _UNIT_SECONDS[found[2].lower()])
     moment = parse_timestamp(text)

@@ -1,4 +1,4 @@
-"""The sub-agents of a followed session: their files appear as they start, in any of the layouts.
+"""The sub-agents of a followed session; their files appear as they start, in any of the known layouts.
 
 A folder's modification time changes when a file appears in it; only then is it listed again.
 """
@@ -25,7 +25,7 @@ class CrewMember(NamedTuple):
 
 
 class AgentCrew:
-    """The sub-agents of one session, listed again when there may be more."""
+    """The sub-agents of one session; they are listed again when there may be new ones."""
 
     def __init__(self, session: Path) -> None:
         self._session = session
@@ -36,7 +36,7 @@ class AgentCrew:
         self.members: dict[str, CrewMember] = {}
 
     def find_new_members(self) -> list[CrewMember]:
-        """Return the sub-agents that are new, or about which more is known than before."""
+        """Return the sub-agents that are new or about which more is now known."""
         times = self._read_folder_times()
         if times == self._folder_times:
             return []

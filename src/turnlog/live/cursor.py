@@ -1,13 +1,14 @@
 """How far a reader has followed a session, as one short string: the id of a server-sent event.
 
-A cursor records for each followed file how far it was delivered, and a fingerprint of the delivered part: of the file's
-inode and of both ends of that part. So it is still valid after the server restarts, and it shows when a file was
-replaced or truncated. It never reveals a name, a path or content.
+For each followed file, a cursor records how much was delivered, and a fingerprint of the file's inode and both ends of
+the delivered part. It therefore remains valid after the server restarts, and reveals whether a file was replaced or
+truncated. It never reveals a name, a path or content.
 
     version · watermark · (name, offset, fingerprint)… · checksum          base64url
 
-It includes at most `MAX_CURSOR_FILES` files, the latest ones; the watermark is then the time of the oldest. A string
-that isn't a cursor, or belongs to another session, is treated as None, and following starts again.
+It includes only the latest `MAX_CURSOR_FILES` files; if there are more, the watermark is the time of the oldest
+included file. A string that isn't a cursor, or belongs to a different session, is treated as None, and following
+starts again.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def to_cursor_spot(checkpoint: Checkpoint) -> CursorSpot:
 
 
 def find_checkpoint(path: Path, spot: CursorSpot) -> Checkpoint | None:
-    """Find the checkpoint of a file at a spot; return None if the file doesn't contain what was delivered."""
+    """Find the checkpoint of a file at a spot; return None if the file no longer contains what was delivered."""
     if spot.offset == 0:
         return Checkpoint()
     try:
@@ -85,7 +86,7 @@ def encode_cursor(cursor: Cursor) -> str:
 
 
 def decode_cursor(text: str) -> Cursor | None:
-    """Decode a cursor; return None for anything else."""
+    """Decode a cursor; return None if the string is not a cursor."""
     data = _decode_base64(text)
     if (
         data is None

@@ -1,7 +1,7 @@
 """Plays a demo session: writes it line by line into a temporary config folder, as a client would.
 
-Nothing in the user's own folders is touched. The lines have the present time and a session id of their own, pauses are
-shortened, and the player registers like a client, so that the session's states are those of a real one.
+Nothing in the user's own folders is touched. The lines have the current time and their own session id, and pauses are
+shortened. The player registers as a client would, so the session goes through the same states as a real one.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _list_blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _read_lines(source: Path) -> Iterator[_DemoLine]:
-    """Yield the lines of the demo session and its sub-agents in the order of time."""
+    """Yield the lines of the demo session and its sub-agents in chronological order."""
     lines: list[_DemoLine] = []
     for file in (source, *(agent.path for agent in list_agent_files(source, {}) if agent.kind == "subagent")):
         bodies = [json.loads(raw) for raw in file.read_bytes().splitlines()]

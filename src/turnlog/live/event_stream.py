@@ -1,8 +1,8 @@
 """The events of one file that is being written: the session's own, or a sub-agent's.
 
-A stream starts at the end of the file as it was first seen (`from_end`), or at its start (`from_start`). It is small
-while the file is silent: the fold is created when lines are added, and can be released afterwards; the next lines then
-start a new one, which is prepared with the last lines before them.
+A stream starts at the end of the file as it was first seen (`from_end`), or at its start (`from_start`). While the
+file is silent, a stream needs little memory: the fold is created when lines are added and can be released afterwards.
+The next lines then start a new fold, which first reads the last lines before them.
 
 Each event is returned once, even if the file is truncated, replaced or rewritten: the new content is read from its
 start, and only entries later than the latest one before it count as new.
@@ -31,7 +31,7 @@ FileSignature = tuple[int, int, int]
 
 
 class EventStream:
-    """How far the events of a file were returned."""
+    """The position up to which the events of a file have been returned."""
 
     __slots__ = (
         "_checkpoint",
@@ -74,14 +74,14 @@ class EventStream:
 
     @classmethod
     def from_end(cls, file: str, session: str, actor: str, size: int, seen_at: str) -> EventStream:
-        """Return what is written after the first `size` bytes."""
+        """Create a stream of the events after the first `size` bytes."""
         stream = cls(file, session, actor)
         stream.size, stream.latest = size, seen_at
         return stream
 
     @classmethod
     def from_start(cls, file: str, session: str, actor: str, threshold: str) -> EventStream:
-        """Return everything that is later than a time; everything if that is empty."""
+        """Create a stream of the events later than a time, or of all events if the time is empty."""
         stream = cls(file, session, actor)
         stream._checkpoint, stream.latest = Checkpoint(), threshold
         stream._start_over(threshold)
@@ -89,7 +89,7 @@ class EventStream:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it keeps a fold in memory."""
+        """Whether the stream has a fold in memory."""
         return self._fold is not None
 
     @property
@@ -102,7 +102,7 @@ class EventStream:
         self._fold = None
 
     def read_events(self, signature: FileSignature, now: float) -> list[AnyEvent]:
-        """Return the events of lines that were added; raise FileNotFoundError if there is no file, or OSError."""
+        """Return events of added lines; raise FileNotFoundError if the file is gone, OSError if it is unreadable."""
         if self._checkpoint is None:
             if signature[0] < self.size:
                 self._checkpoint = Checkpoint()  # what was there before is gone
@@ -144,7 +144,7 @@ class EventStream:
         return events
 
     def _prepare_fold(self, end: int) -> EventFold:
-        """Start a fold with the last lines before an offset, so that it knows which calls are open."""
+        """Start a fold with the last lines before an offset, to find the calls that are still open."""
         fold = self._fold = EventFold(self.session, self.actor)
         if end > 0:
             tail = read_last_lines(Path(self.file), end)
@@ -156,7 +156,7 @@ class EventStream:
         return fold
 
     def _note_entry(self, entry: Entry) -> bool:
-        """Note an entry as read; return whether it is new."""
+        """Mark an entry as read; return whether it is new."""
         time, uuid = entry.timestamp, entry.uuid
         if self._threshold and time:
             moment = to_iso_time(parse_timestamp(time)) or ""
@@ -174,7 +174,7 @@ class EventStream:
 
 
 def iter_events_before(file: str, session: str, actor: str, end: int | None) -> Iterator[AnyEvent]:
-    """Yield the events of a file before an offset, or all of them; none if it can't be read."""
+    """Yield the events of a file before an offset, or all of them; yield nothing if the file can't be read."""
     fold = EventFold(session, actor)
     try:
         fd, _ = open_regular_file(file)

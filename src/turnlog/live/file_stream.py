@@ -43,7 +43,7 @@ class ItemsDiff(NamedTuple):
 
 
 class FileStream:
-    """How far a file was followed."""
+    """The position up to which a file has been followed."""
 
     def __init__(self, session: Path, path: Path, agent_id: str | None, at: Checkpoint, opening: StartFinder) -> None:
         self.session = session
@@ -54,7 +54,7 @@ class FileStream:
         self._window: ItemWindow | None = None
 
     def open_window(self) -> ItemWindow:
-        """Return a window on the last items up to where the file was followed."""
+        """Return a window on the last items before the current position."""
         if self._window is None:
             start = self._opening.find_start(self.session, self.agent_id, self.checkpoint.offset)
             self._window = ItemWindow(self.path, start, self.checkpoint.offset, self._opening.kept)

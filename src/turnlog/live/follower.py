@@ -94,7 +94,7 @@ class SessionFollower:
     # -- what happens
 
     def poll(self) -> Iterator[SessionChange]:
-        """Yield the changes since the last poll, one file after the other, at most a chunk of each."""
+        """Yield the changes since the last poll, file by file, with at most one chunk of each."""
         for member in self.crew.find_new_members():
             yield AgentJoined(member)
             self._add_member(member, is_new=True)

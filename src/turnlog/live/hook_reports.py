@@ -5,7 +5,8 @@
 
 A report is certain, but only for a while: nothing reports that a person has allowed a call or has stopped a turn.
 `states` ignores a report when the transcript or the client's own status is newer. A sub-agent's request counts until
-the sub-agent stops or writes to its own file. A report from the future does not count: the clock was changed.
+the sub-agent stops or writes to its own file. A report with a time in the future does not count, because the clock was
+changed.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class SpoolSummary(NamedTuple):
 
 
 class _SessionReports:
-    """The reports that say what one session is doing."""
+    """The reports about what one session is doing."""
 
     def __init__(self) -> None:
         self.main: HookReport | None = None
@@ -139,7 +140,7 @@ class _SessionReports:
             self.main, self.before_compaction = self.before_compaction, None
 
     def _decides(self, notice: HookReport) -> bool:
-        """Return whether a notification says more than is known: most only repeat an earlier report."""
+        """Return whether a notification adds information; most only repeat an earlier report."""
         if not any(words in notice.detail for words in _DECIDING_NOTICES):
             return False
         earlier = [self.main] if self.main else []
@@ -153,7 +154,7 @@ class _SessionReports:
 
 
 class HookReports:
-    """The reports in a data folder: all of them once, and the latest for each session."""
+    """The reports in a data folder: each is returned once, and the latest for each session are kept."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / SPOOL_FOLDER_NAME
@@ -184,7 +185,7 @@ class HookReports:
         return found
 
     def latest(self, session_id: str) -> HookReport | None:
-        """Return the latest report that says what a session's main agent is doing."""
+        """Return the latest report about what a session's main agent is doing."""
         reports = self._sessions.get(session_id)
         return reports.main if reports else None
 
@@ -201,7 +202,7 @@ class HookReports:
             del self._sessions[next(iter(self._sessions))]
 
     def _remove_old_spools(self) -> None:
-        """Once a day, delete files that are too old to matter, or from the future."""
+        """Once a day, delete files that are too old to matter or have a date in the future."""
         now = time.time()
         today = time.strftime("%Y-%m-%d", time.gmtime(now))
         if today == self._cleaned_on:
@@ -214,7 +215,7 @@ class HookReports:
 
 
 def find_hook_sign(reports: HookReports, session: Path, now: float) -> HookSign | None:
-    """Return the report that describes a session best: a sub-agent that needs permission comes first."""
+    """Return the report that best describes a session; a sub-agent's request for permission takes precedence."""
     latest_time = now + _MAX_CLOCK_LEAD_SECONDS
     for request in reports.list_agent_requests(session.stem):
         if request.time <= latest_time and not _has_agent_continued(request, session):
@@ -231,7 +232,7 @@ def _build_sign(report: HookReport) -> HookSign | None:
 
 
 def inspect_spool(data_dir: Path) -> SpoolSummary:
-    """Count the files that the hook has written, and find what keeps it from writing."""
+    """Count the files that the hook has written, and find out what prevents it from writing."""
     folder = data_dir / SPOOL_FOLDER_NAME
     spools = list(_list_spools(folder))
     sizes = [status.st_size for _, status in spools]
@@ -252,7 +253,7 @@ def _find_spool_problem(folder: Path) -> str | None:
 
 
 def _list_spools(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield the files that the hook has written, oldest first; nothing else that may be in the folder."""
+    """Yield the files that the hook has written, oldest first; ignore all other files in the folder."""
     for item in sorted(scan_folder(folder), key=_get_name):
         if _SPOOL_NAME.fullmatch(item.name):
             with contextlib.suppress(OSError):

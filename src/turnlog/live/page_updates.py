@@ -7,8 +7,8 @@
     gone     a file was deleted
     state    what the session and its sub-agents are doing
 
-Each update is complete by itself and contains the cursor after it. `CatchUp` builds the updates between a cursor and
-the present from the files, so it doesn't matter whether a server was running in the meantime.
+Each update is self-contained and includes the cursor for the position after it. `CatchUp` builds the updates between a
+cursor and the present from the files, so it doesn't matter whether a server was running in the meantime.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class CatchUp:
             yield from self._catch_up_agent(name, at, target, renderer)
 
     def _iter_agent_checkpoints(self, known: Cursor) -> Iterator[tuple[str, Checkpoint | None, Checkpoint]]:
-        """Yield the sub-agents, each with the checkpoint up to which it was delivered; None if that is unknown."""
+        """Yield each sub-agent with the checkpoint up to which it was delivered, or with None if that is unknown."""
         for name, (path, end) in self._positions.streams.items():
             if name == MAIN_STREAM:
                 continue
@@ -165,7 +165,7 @@ class CatchUp:
         yield from self._catch_up_stream(name, path, at, end, renderer)
 
     def _find_start(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
-        """Find the checkpoint up to which a stream was delivered; None if it is unknown or no longer exists."""
+        """Find the checkpoint up to which a stream was delivered; return None if it is unknown or no longer valid."""
         spot = known.spots.get(hash_stream_name(self._session.stem, name)) if known else None
         end = self._positions.streams[name][1]
         checkpoint = find_checkpoint(path, spot) if spot is not None else None

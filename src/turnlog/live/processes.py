@@ -5,7 +5,8 @@
     list_children       what a client is running: a command has a process, a call that waits for permission has none
     read_activity       how much a client reads and writes: while it works, it keeps drawing a spinner
 
-Linux shows all of that in /proc. Elsewhere `NoProcesses` shows nothing, and states are inferred from the transcript.
+Linux provides all of this in /proc. On other systems, `NoProcesses` provides nothing, and states are inferred from the
+transcript.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class ClientProcess(NamedTuple):
 
 
 def find_named_session(words: list[str]) -> str | None:
-    """Return the session that a client's command line asks for, if it continues in the same file."""
+    """Return the session named in a client's command line, if the client continues it in the same file."""
     if "--fork-session" in words:
         return None
     for word, following in zip(words, [*words[1:], ""], strict=False):
@@ -79,20 +80,20 @@ class Processes(Protocol):
     """The processes of a machine."""
 
     def is_alive(self, pid: int, start: object) -> bool:
-        """Return whether a process is running; `start` tells it from a later one with the same number."""
+        """Return whether a process is running; `start` distinguishes it from a later process with the same number."""
 
     def find_clients(self) -> list[ClientProcess] | None:
         """List the running clients; None if this system does not show them."""
 
     def list_children(self, pid: int) -> list[ChildProcess] | None:
-        """List what a process has started and is still running; None if this system does not show it."""
+        """List the running child processes of a process; return None if this system does not show them."""
 
     def read_activity(self, pid: int) -> ProcessActivity | None:
         """Return how much a process has read and written; None if this system does not show it."""
 
 
 class NoProcesses:
-    """A system that shows no processes, apart from whether one is running."""
+    """A system that reveals nothing about a process except whether it is running."""
 
     def is_alive(self, pid: int, start: object) -> bool:
         return is_process_alive(pid, start)
@@ -119,7 +120,7 @@ class ProcFolder:
         return is_process_alive(pid, start) and self._read_stat(pid)[:1] != [b"Z"]
 
     def find_clients(self) -> list[ClientProcess] | None:
-        """List this user's clients; most other processes are examined only now and then."""
+        """List this user's clients; most other processes are examined only occasionally."""
         now = time.monotonic()
         pids = [int(item.name) for item in scan_folder(self._root) if item.name.isdecimal()]
         if not pids:
@@ -200,7 +201,7 @@ class ProcFolder:
             return None
 
     def _read_stat(self, pid: int) -> list[bytes]:
-        """Return the fields of a process from its state on; none if it has ended."""
+        """Return the fields of a process, starting with its state; return an empty list if it has ended."""
         try:
             return (self._root / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()
         except (OSError, IndexError):
@@ -214,7 +215,7 @@ def _to_epoch(ticks: bytes) -> float:
 
 
 def open_processes() -> Processes:
-    """Return what this system shows of its processes."""
+    """Return the access to processes that this system supports."""
     if sys.platform == "linux" and (_PROC_FOLDER / "self" / "stat").exists():
         return ProcFolder()
     return NoProcesses()

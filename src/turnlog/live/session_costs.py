@@ -1,7 +1,7 @@
 """What sessions that are being written have cost so far, sub-agents included, at list prices.
 
 A session is read once from its start, a limited number of bytes at a time, and then as it grows. Only the latest
-messages are kept: a message's lines follow each other, so an earlier one has its final numbers.
+messages are kept: a message's lines are written close together, so earlier messages are final.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AGENT_LIST_SECONDS = 5.0
 
 
 class SessionCost:
-    """The cost of one session, as far as it was read."""
+    """The cost of the part of a session that has been read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -114,7 +114,7 @@ class CostBook:
         self._costs: dict[str, SessionCost] = {}
 
     def read(self, files: Mapping[str, float]) -> None:
-        """Read on in some sessions, given with the time when each was last written; the others are forgotten."""
+        """Continue reading the given sessions (with the time each was last written), and forget all others."""
         self._costs = {file: self._costs.get(file) or SessionCost(Path(file)) for file in files}
         left = self._budget
         for file, cost in self._costs.items():

@@ -1,15 +1,16 @@
-"""Watches sessions: what happens in them, as events, while it happens.
+"""Watches sessions, and returns what happens in them as events.
 
     watcher = Watcher(config_dirs)           every session, starting now
     watcher.poll()                           the events since the last poll
     watcher.list_rows()                      what each session is doing (`board`)
 
 `Board` finds the files. Each file has an `EventStream`: a file that exists at the start is followed from its end, a new
-one from its start. Three events are written by nobody, and are found by comparing a session's state with the one
-before: `permission-wait`, `idle` and `session-end`.
+one from its start. Three kinds of event are not in any file, and are found by comparing a session's state with its
+previous state: `permission-wait`, `idle` and `session-end`.
 
-Watching hundreds of silent files costs one `stat` each per poll; files beyond the latest 500 take turns. Sub-agents are
-looked for while their session is active. Folds are released when a file has been silent for a while.
+Watching hundreds of silent files costs one `stat` each per poll; files beyond the latest 500 are checked in turn. New
+sub-agents are looked for only while their session is active. Folds are released when a file has been silent for a
+while.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Watcher:
         processes: Processes | None = None,
         reports: HookReports | None = None,
     ) -> None:
-        """Watch from now on, or from an earlier time; `accepts` chooses sessions by what they are."""
+        """Watch from now on, or from an earlier time; `accepts` selects the sessions."""
         self._clock = clock or SystemClock()
         self.board = Board(config_dirs, self._clock, processes, reports=reports, only=sessions)
         self._accepts = accepts
@@ -124,7 +125,7 @@ class Watcher:
         return [row for row in self.board.rows.values() if self._is_accepted(row)]
 
     def list_agents(self, file: str) -> list[CrewMember]:
-        """Return the sub-agents of a session that has been active lately."""
+        """Return the sub-agents of a recently active session."""
         awake = self._awake.get(file)
         return list(awake.crew.members.values()) if awake else []
 
@@ -211,7 +212,7 @@ class Watcher:
     # -- reading them
 
     def _find_written(self, mono: float) -> list[tuple[EventStream, os.stat_result | None]]:
-        """Return the files that have changed, with their status; None for those that are gone."""
+        """Return the files that have changed, each with its status, or with None if it is gone."""
         found: list[tuple[EventStream, os.stat_result | None]] = []
         due: Sequence[EventStream] = self._recent
         if self._others:
@@ -326,7 +327,7 @@ class Watcher:
     # -- states
 
     def _compare_state(self, change: BoardRow | str, now: float) -> list[AnyEvent]:
-        """Return what the state of a session shows and no entry records."""
+        """Return the events that follow from a session's state and are not in its transcript."""
         if isinstance(change, str):
             before = self._rows.pop(change, None)
             if before is None or before.column == "ended":
@@ -341,7 +342,7 @@ class Watcher:
 
 
 def _describe_change(before: BoardRow | None, row: BoardRow, now: float) -> list[AnyEvent]:
-    """Compare the state of a session with the one before, which is None for a session that has just appeared."""
+    """Compare a session's state with its previous state, which is None if the session has just appeared."""
     state = row.state
     place: dict[str, Any] = {
         "session": row.session_id,

@@ -1,7 +1,7 @@
 """The last items of a growing file: a partial session that starts near the end, and drops its oldest items.
 
-What a window contains at some offset is a function of the bytes before it. That makes following exact: a returning
-reader's cursor opens a window at that place, which grows to the present without gaps.
+The content of a window at an offset depends only on the bytes before that offset. This makes following exact: a
+returning reader's cursor opens a window at its position, which then grows to the current end without gaps.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ItemWindow:
         self.items = self._read_items()
 
     def grow(self, end: int) -> None:
-        """Read on up to a later offset."""
+        """Continue reading up to a later offset."""
         self.source.end = end
         self.session.refresh()
         self.items = self._read_items()

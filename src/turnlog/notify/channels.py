@@ -25,7 +25,8 @@
     url = "https://example.com/hook"
     headers_env = { authorization = "HOOK_AUTHORIZATION" }
 
-Every key with a secret has a twin that ends in `_env`. Errors never contain the value of such a key.
+Every key with a secret has a variant that ends in `_env` and names an environment variable. Errors never contain the
+value of such a key.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class NotifyChannel(NamedTuple):
         return f"NotifyChannel({self.name!r}, {self.place!r})"
 
     def hide_secrets(self, text: str) -> str:
-        """Remove the credentials from a text, such as a server's reply."""
+        """Remove the credentials from text such as a server's reply."""
         forms = {form for secret in self._iter_secrets() for form in (secret, quote(secret, safe=""), unquote(secret))}
         for form in sorted(forms, key=len, reverse=True):
             if len(form) >= _MIN_SECRET_CHARS:
@@ -247,7 +248,7 @@ def _read_variable(name: str, environ: Mapping[str, str], where: str) -> str:
     if value := environ.get(name, "").strip():
         return value
     variable = f"variable {name}" if _USUAL_VARIABLE_NAME.fullmatch(name) else "variable with this name"
-    raise UsageError(f"{where}: the environment {variable} is not set; set it")
+    raise UsageError(f"{where}: the environment {variable} is not set")
 
 
 def _add_address(
@@ -280,7 +281,7 @@ def _add_address(
 
 
 def _require_encryption(parts: SplitResult, values: Mapping[str, Any], where: str) -> None:
-    """Refuse to send the messages and the credentials through the network unencrypted."""
+    """Refuse to send messages and credentials over the network unencrypted."""
     if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not values.get("plain", False):
         raise UsageError(
             f"{where}: messages to {format_public_address(parts)} would be sent unencrypted; use https,"

@@ -1,8 +1,8 @@
-"""Hands the messages in the queue to their channels, one after the other.
+"""Sends the messages in the queue through their channels, one after another.
 
-A channel that can't accept a message now is left alone for a pause that doubles with each failure, up to five minutes,
-or for as long as its server asks. A message that the server refuses is dropped, and its reason is kept for
-`turnlog notify status`.
+If a channel can't accept a message now, it is paused. The pause doubles with each failure, up to five minutes, and is
+at least as long as the server asks. A message that the server refuses is dropped, and `turnlog notify status` shows
+the reason.
 """
 
 from __future__ import annotations
@@ -60,6 +60,6 @@ def deliver_next(
 
 
 def _choose_pause(fails: int, requested: float | None, chance: float) -> float:
-    """Return how long to leave a server alone; random, so that many machines don't return at the same moment."""
+    """Return how long to pause a channel; this is random, so that many machines don't try again at the same moment."""
     own = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(fails, 20)) * (0.5 + chance / 2)
     return own if requested is None else max(requested, own)

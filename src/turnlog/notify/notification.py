@@ -5,7 +5,7 @@
     title      Needs you: Fix the cent rounding  webshop: waiting for permission
     text       Needs you: Fix the cent rounding  ~/code/webshop: may be waiting for permission: Bash: npm test
 
-Titles and states come from transcripts, which others may have written. If redaction fails, nothing of them is sent.
+Titles and states come from transcripts, which others may have written. If redaction fails, none of this text is sent.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def make_notification_id() -> str:
 
 
 def build_redaction() -> RedactText:
-    """Return a function that redacts one text; the rules are loaded on the first call."""
+    """Return a function that redacts text; the rules are loaded on the first call."""
 
     @cache
     def load_rules() -> SecretRules:
@@ -103,7 +103,7 @@ def build_redaction() -> RedactText:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """Put a text on one line without control characters, and cut it."""
+    """Put text on one line, remove control characters, and shorten it."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
@@ -170,7 +170,7 @@ def _format_minutes(seconds: float) -> str:
 
 
 def _redact_and_clean(text: str, redact: RedactText, limit: int) -> str:
-    """Redact a text before and after its control characters are removed: either form may hide a secret."""
+    """Redact text both before and after its control characters are removed, because either form may hide a secret."""
     source = text[:_MAX_SOURCE_CHARS]
     redacted = redact(source)
     if len(text) > _MAX_SOURCE_CHARS:

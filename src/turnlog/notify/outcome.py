@@ -8,7 +8,7 @@ SendResult = Literal["sent", "later", "refused"]
 
 
 class SendOutcome(NamedTuple):
-    """Whether a message was accepted, can be sent again, or never will be accepted."""
+    """Whether a message was accepted, can be sent again, or will never be accepted."""
 
     result: SendResult
     reason: str = ""

@@ -1,8 +1,8 @@
-"""The queue on disk: what was notified, and the messages that are waiting for a channel.
+"""The queue on disk: the states that were reported, and the messages that are waiting for a channel.
 
-What a session's state was and the messages about it are stored in one transaction. A message stays in the queue until
-its channel has accepted or refused it, or it is too old. So if the process is killed, no message is lost; one that was
-being sent at that moment is sent again with the same id.
+A session's state and the messages about it are stored in one transaction. A message stays in the queue until
+its channel has accepted or refused it, or it is too old. If the process is killed, no message is lost; a message that
+was being sent at that moment is sent again with the same id.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class NotifyQueue:
         return None if notice is None else QueuedNotification(row[0], channel, notice, row[2] - 1)
 
     def compute_wait(self, channel: str) -> float | None:
-        """Return in how many seconds a message for a channel is due; None if there is none."""
+        """Return the seconds until a message for a channel is due; return None if no message is waiting."""
         with _explain_errors(self.path):
             row: Any = self._db.execute(
                 "SELECT since, until FROM delivery LEFT JOIN channel ON name = channel WHERE channel = ? LIMIT 1",

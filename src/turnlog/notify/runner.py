@@ -1,6 +1,6 @@
-"""The loop that watches sessions and notifies: one process at a time for each data folder.
+"""The loop that watches sessions and sends notifications, in one process at a time for each data folder.
 
-Watching, sending and computing costs each have threads of their own, so that neither a server that hangs nor a large
+Watching, sending and computing costs each have their own threads, so that neither a server that hangs nor a large
 session delays anything else.
 """
 
@@ -63,7 +63,7 @@ ReadCosts = Callable[[], CostReading]
 
 @contextmanager
 def hold_notifier_lock(folder: Path) -> Iterator[bool]:
-    """Try to become the process that notifies; yield whether no other one does."""
+    """Try to become the process that sends notifications; yield whether this succeeded."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for attempt in range(_LOCK_TRIES):
         with try_lock_file(folder / LOCK_FILE_NAME) as is_mine:
@@ -74,7 +74,7 @@ def hold_notifier_lock(folder: Path) -> Iterator[bool]:
 
 
 def is_notifier_running(folder: Path) -> bool:
-    """Return whether a process is notifying now."""
+    """Return whether a process is sending notifications now."""
     if not (folder / LOCK_FILE_NAME).exists():
         return False
     with try_lock_file(folder / LOCK_FILE_NAME) as is_mine:
@@ -270,7 +270,7 @@ class NotifierThreads:
 
     @contextmanager
     def _report_problems(self) -> Iterator[None]:
-        """Report a problem once, and go on: the disk may be full for a while, a folder unreadable."""
+        """Report a problem once and continue, since it may be temporary, such as a full disk."""
         try:
             yield
         except (TurnlogError, OSError) as error:

@@ -56,7 +56,7 @@ def _build_document(channel: NotifyChannel, notice: Notification, tries: int) ->
 
 
 def is_expected_reply(channel: NotifyChannel, raw: bytes) -> bool:
-    """Return whether a reply with a good status comes from such a server, not from a page in between."""
+    """Return whether a successful reply comes from this kind of server, not from a proxy or login page in between."""
     match channel.kind:
         case "slack":
             return raw.strip() == b"ok"
@@ -78,7 +78,7 @@ def read_retry_seconds(channel: NotifyChannel, raw: bytes) -> float | None:
 
 
 def read_reply_text(raw: bytes) -> str:
-    """Read the message for people from a reply."""
+    """Read the human-readable message from a reply."""
     document = _parse_object(raw)
     for name in ("description", "error", "message", "detail"):
         if isinstance(text := document.get(name), str):

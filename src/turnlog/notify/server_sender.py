@@ -1,4 +1,4 @@
-"""Posts one message to a server and judges its reply.
+"""Posts one message to a server and determines the outcome from its reply.
 
 Each message has its own connection, with a limit on the time for the whole exchange. Redirects are never followed, so
 neither the message nor the credentials reach a server that the user did not configure.
@@ -107,7 +107,7 @@ def _send(connection: http.client.HTTPConnection, channel: NotifyChannel, reques
 
 
 def _judge_reply(channel: NotifyChannel, answer: http.client.HTTPResponse, raw: bytes | None) -> SendOutcome:
-    """Judge a reply; `raw` is None if its body was cut off, and then the status alone decides."""
+    """Determine the outcome from a reply; if its body was cut off (`raw` is None), only the status counts."""
     status = answer.status
     if 200 <= status < 300:
         if raw is None or is_expected_reply(channel, raw):

@@ -4,8 +4,8 @@
     osc9      a notification of iTerm2, Windows Terminal, kitty, WezTerm and others: ESC ] 9 ; text BEL
     osc777    one of urxvt, foot, Ghostty and others: ESC ] 777 ; notify ; title ; body BEL
 
-The text of a message has no control characters left (`notification.clean_text`). They are removed here once more,
-because one of them could end the sequence and start another.
+The text of a message has no control characters left (`notification.clean_text`). They are removed again here, because
+a control character could end the sequence and start a different one.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@
     context    the context window is nearly full
     cost       the session, or all sessions of a day, have reached a limit
 
-An inferred state must hold for two seconds. A state is reported once, and again only after the session has left it and
-entered it again. Because a session can go from one question to the next between two checks, a state also counts as new
-if its start has changed. The record of a session (`AlertRecord`) is stored in the same transaction as the messages, so
-a restart neither repeats a notification nor loses one.
+An inferred state is reported only after it has lasted two seconds. A state is reported once, and again only after the
+session has left it and entered it again. Because a session can go from one question to the next between two checks, a
+state also counts as new if its start has changed. The record of a session (`AlertRecord`) is stored in the same
+transaction as the messages, so a restart neither repeats a notification nor loses one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class AlertRules(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """Something that a user should know."""
+    """Something that a user should be notified about."""
 
     kind: AlertKind
     session: SessionSnapshot | None
@@ -118,7 +118,7 @@ class TriggerMachine:
 
     @property
     def held_paths(self) -> frozenset[str]:
-        """The sessions with a state that will be reported if it holds."""
+        """The sessions with a state that will be reported if it lasts."""
         return frozenset(self._held)
 
     def check_session(
@@ -140,7 +140,7 @@ class TriggerMachine:
         self._seen.discard(path)
 
     def check_day(self, day: str, cost: float, limit: float, *, is_quiet: bool = False) -> list[Alert]:
-        """Return what to report about the cost of a day: once a day."""
+        """Return what to report about a day's cost, at most once a day."""
         record = self.records.setdefault(DAY_PATH, AlertRecord())
         mark = record.marks.get("cost")
         if "cost" not in self._rules.kinds or is_quiet or cost < limit or (mark is not None and mark.since == day):
@@ -181,7 +181,7 @@ class TriggerMachine:
     def _judge(
         self, kind: AlertKind, session: SessionSnapshot, record: AlertRecord, cost: float | None
     ) -> Alert | None:
-        """Return the alert if its state holds now."""
+        """Return the alert if the session is in its state now."""
         rules = self._rules
         match kind:
             case "needs":
@@ -231,7 +231,7 @@ class TriggerMachine:
 def _track_work(record: AlertRecord, session: SessionSnapshot, now: float, *, was_watched: bool) -> None:
     """Add up the time that a session works; time that it waits for a person doesn't count.
 
-    If nobody watched when it stopped working, its work ended when its present state began, not now.
+    If it stopped working while it wasn't being watched, its work ended when its current state started, not now.
     """
     is_working = session.column == "working"
     record.was_active = record.was_active or is_working or session.column == "needs"
@@ -269,7 +269,7 @@ def encode_record(record: AlertRecord) -> bytes:
 
 
 def decode_records(rows: Iterable[tuple[str, bytes]]) -> dict[str, AlertRecord]:
-    """Decode stored records; one that can't be decoded is left out."""
+    """Decode stored records; skip those that can't be decoded."""
     records = {}
     for path, data in rows:
         try:

@@ -54,7 +54,7 @@ _MAX_SPOOLS = 8
 
 
 def run_hook(arguments: list[str]) -> None:
-    """Leave what the arguments request: a report, a wake, or both."""
+    """Write what the arguments request: a report, a wake, or both."""
     options, folder = _parse_options(arguments[1:]), arguments[0]
     purposes = options["--for"] or ["trace"]
     data = _read_input()

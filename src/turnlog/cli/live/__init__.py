@@ -1,1 +1,1 @@
-"""Commands that follow sessions or play them again."""
+"""Commands that follow sessions or play them back."""

@@ -1,4 +1,4 @@
-"""Events as lines of text: one line for each event, for people on a terminal and in a pipe."""
+"""Renders each event as one line of text, for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def describe_event(event: AnyEvent) -> TextOfEvent:
 
 
 def is_worth_a_line(event: AnyEvent) -> bool:
-    """Return whether an event has a line on a terminal; what the table shows anyway has none."""
+    """Return whether an event is printed on a terminal; events that the table shows anyway are not."""
     match event:
         case events.ContextFilled() | events.AgentStarted():
             return False

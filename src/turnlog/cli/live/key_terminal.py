@@ -1,4 +1,4 @@
-"""A terminal that delivers single keys without echo, and is restored however the program ends."""
+"""A terminal that delivers single keys without echo, and is restored no matter how the program ends."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def can_read_keys() -> bool:
 
 
 def write_out(text: str) -> None:
-    """Write to standard output at once."""
+    """Write to standard output and flush it."""
     if sys.stdout is not None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
 class KeyTerminal:
-    """The terminal between `open_key_terminal` and its end."""
+    """The terminal while the block of `open_key_terminal` is running."""
 
     def __init__(self, initial_state: Any, wake_fd: int) -> None:
         self._fd = sys.stdin.fileno()
@@ -40,7 +40,7 @@ class KeyTerminal:
         """Whether Ctrl-Z was pressed; the program should then call `stop`."""
 
     def wait_for_keys(self, seconds: float | None) -> list[str]:
-        """Wait for keys, at most this long; return early without any if the window was resized or Ctrl-Z was pressed.
+        """Wait for keys, at most this long; return early without keys if the window was resized or Ctrl-Z was pressed.
 
         Raises KeyboardInterrupt if the terminal is gone.
         """
@@ -78,7 +78,7 @@ class KeyTerminal:
             termios.tcsetattr(self._fd, termios.TCSADRAIN, self._initial_state)
 
     def stop(self) -> None:
-        """Stop the program until the shell continues it, with the terminal restored in the meantime."""
+        """Suspend the program until the shell continues it; in the meantime, the terminal is restored."""
         self.is_stop_requested = False
         self.leave()
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -89,7 +89,7 @@ class KeyTerminal:
 def open_key_terminal() -> Iterator[KeyTerminal]:
     """Read single keys until the block ends.
 
-    Handlers of signals only take notes: they may run while something is being written.
+    Signal handlers only set flags, because they may run while something is being written.
     """
     import termios
 

@@ -1,7 +1,7 @@
 """A part of the terminal that is redrawn in place, below lines that scroll up and stay in the scrollback.
 
 Only the area itself is ever overwritten, in one write and between the marks of a synchronised update, so nothing
-flickers. The rows that it takes are computed for the present width: a narrower window wraps old lines.
+flickers. The number of rows to overwrite is computed for the current width, because a narrower window wraps old lines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LiveArea:
         self._columns = 0
 
     def update(self, above: Sequence[str], lines: Sequence[str]) -> None:
-        """Print lines above the area, and show others in it."""
+        """Print lines above the area, and replace the lines in it."""
         columns, rows = measure_terminal()
         shown = list(lines)[: max(rows - 1, 1)]
         if not above and shown == self._lines and columns == self._columns:

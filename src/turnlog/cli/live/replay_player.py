@@ -35,7 +35,7 @@ HELP_LINES = (
 
 
 def print_replay(replay: ReplayedSession, screen: TerminalScreen, speed: float | None) -> None:
-    """Print a replay as plain lines; with a speed, wait as long as the session did."""
+    """Print a replay as plain lines; if a speed is given, pause between them as the session did."""
     plain = screen._replace(width=None)
     performance = ReplayPerformance(replay, write_out, lambda: plain)
     performance.draw_due()
@@ -50,7 +50,7 @@ def print_replay(replay: ReplayedSession, screen: TerminalScreen, speed: float |
 
 
 def play_in_terminal(replay: ReplayedSession, screen: TerminalScreen, speed: float) -> None:
-    """Play a replay until a key quits it; the terminal is restored in any case."""
+    """Play a replay until a key quits it; the terminal is always restored."""
     with open_key_terminal() as terminal:
         player = TerminalPlayer(replay, screen, speed)
         try:
@@ -96,7 +96,7 @@ class TerminalPlayer:
         self._performance.close()
 
     def _choose_wait(self) -> float | None:
-        """Return how long nothing will change; None to wait for a key."""
+        """Return the seconds until the screen changes; None if it changes only when a key is pressed."""
         change = self._performance.find_next_change()
         if change is None or self._deck.is_paused or self._typed is not None:
             return None

@@ -39,13 +39,13 @@ class _ActorText(NamedTuple):
 
 
 class ActorTexts:
-    """What each session and sub-agent said and did last, according to events."""
+    """The latest text and call of each session and sub-agent, according to events."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], _ActorText] = {}
 
     def add_all(self, new_events: Iterable[AnyEvent]) -> None:
-        """Note what some events show."""
+        """Record what events show."""
         for event in new_events:
             key = event.session, event.actor
             known = self._texts.pop(key, _ActorText())
@@ -121,7 +121,7 @@ def _render_agents(
 
 
 def format_figures(session: BoardSession) -> str:
-    """Format how full the context is, and what the session has cost; always with the same width."""
+    """Format how full the context is and what the session has cost, always at the same width."""
     state = session.state
     meter = " " * (_METER_CELLS + 6)
     if state.context and state.window:
@@ -133,7 +133,7 @@ def format_figures(session: BoardSession) -> str:
 
 
 def format_reason(session: BoardSession) -> str:
-    """Format how the state is known, with a warning if it is only inferred."""
+    """Format the reason for a state, with a warning if the state is only inferred."""
     state = session.state
     if state.confidence == "sure":
         return ""
@@ -164,7 +164,7 @@ def get_folder_name(path: str) -> str:
 def render_within(
     sessions: Sequence[BoardSession], rows: int, render: Callable[[BoardSession], Iterable[str]]
 ) -> Iterator[str]:
-    """Render as many sessions as fit into some rows, and count the others."""
+    """Render as many sessions as fit into the given number of rows, and count the others."""
     used = 0
     for number, session in enumerate(sessions):
         lines = list(render(session))

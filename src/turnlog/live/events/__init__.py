@@ -1,1 +1,1 @@
-"""What happens in a session, as typed events: the same ones live, in a replay and after the fact."""
+"""What happens in a session, as typed events; live views, replays and reports use the same ones."""

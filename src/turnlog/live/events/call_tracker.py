@@ -1,7 +1,7 @@
 """The calls of one actor: which ones have no result yet, which continue in the background, and how each ended.
 
-Memory is bounded: only a limited number of calls, tasks and early results is tracked, and only what a later event
-needs of each.
+Memory is bounded: only a limited number of calls, tasks and early results is tracked, each reduced to the fields that
+later events need.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ EventPlace = dict[str, Any]
 
 
 class TrackedCall(NamedTuple):
-    """A call without a result, or one that continues in the background."""
+    """A call that has no result yet or continues in the background."""
 
     id: str
     tool: str
@@ -106,7 +106,7 @@ class CallTracker:
     # -- calls
 
     def start_call(self, at: EventPlace, block: AnswerBlock, call_id: str, cwd: str | None) -> list[AnyEvent]:
-        """Return the events of a call, and of its result if that was written first."""
+        """Return the events of a call, and those of its result if the result was written first."""
         tool = block.name[:MAX_TOOL_NAME_CHARS] if isinstance(block.name, str) else ""
         arguments = block.input
         call = TrackedCall(
@@ -194,7 +194,7 @@ class CallTracker:
         return self.finish_task(at, Notice(call.task, None, str(status), None))
 
     def finish_task(self, at: EventPlace, notice: Notice) -> list[AnyEvent]:
-        """Return the end of a background task that a notification reports, and of no other task."""
+        """Return the end of exactly the background task that a notification reports."""
         if notice.status in _RUNNING_STATUSES:
             return []
         key = (notice.task_id or "")[:MAX_ID_CHARS]
@@ -230,7 +230,7 @@ class CallTracker:
     # -- pushes and pull requests
 
     def ship(self, at: EventPlace, shipment: Shipment) -> list[AnyEvent]:
-        """Return a push or a pull request; each pull request only once, however often the client mentions it."""
+        """Return a push or a pull request; return each pull request only once, even if it is mentioned again."""
         if shipment.url is not None:
             if shipment.url in self._shipped_urls:
                 return []
@@ -239,7 +239,7 @@ class CallTracker:
 
 
 def to_id(value: object) -> str:
-    """Return the id of a call or task; empty for anything else."""
+    """Return the id of a call or task; return an empty string if the value is not an id."""
     return value[:MAX_ID_CHARS] if isinstance(value, str) else ""
 
 
@@ -264,7 +264,7 @@ def _build_call_finished(at: EventPlace, call: TrackedCall, outcome: Outcome, te
 
 
 def _describe_special_call(at: EventPlace, call: TrackedCall, arguments: dict[str, Any]) -> list[AnyEvent]:
-    """Return what a call to a tool with a meaning of its own tells: an agent, a question or a plan."""
+    """Return the event of a call that starts an agent, asks a question or proposes a plan."""
     if call.is_agent:
         kind = pick_text(arguments.get("subagent_type"))[:MAX_ID_CHARS]
         description = pick_text(arguments.get("description"))[:MAX_ID_CHARS]
@@ -291,7 +291,7 @@ def _read_result(call: TrackedCall, block: ResultBlock, line: ResultLine) -> _Ca
 
 
 def _read_result_words(call: TrackedCall, text: str) -> tuple[Outcome, dict[str, Any]]:
-    """Read from the client's words what its record would say: whether a call continues, and the id of an agent."""
+    """Read from a result's text, if there is no record, whether the call continues and the id of its agent."""
     if call.is_agent:
         named = _AGENT_ID_WORDS.search(text[-_MAX_SEARCHED_CHARS:])
         fields = {"agentId": named[1]} if named else {}
@@ -317,7 +317,7 @@ _Value = TypeVar("_Value")
 
 
 def _add_bounded(values: dict[str, _Value], key: str, value: _Value, limit: int) -> None:
-    """Add a value, and forget the oldest one if there are too many."""
+    """Add a value; if there are too many, remove the oldest."""
     values[key] = value
     if len(values) > limit:
         del values[next(iter(values))]

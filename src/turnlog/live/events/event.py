@@ -1,7 +1,7 @@
-"""The events of a session: one class each, with a tag that is its name in JSON (docs/events.md).
+"""The events of a session: one class for each kind, whose tag is its name in JSON (docs/events.md).
 
-Most events are read from a transcript, entry by entry (`fold`). Three of them no entry records, so a clock finds them
-while somebody watches (`watcher`): `PermissionAwaited`, `WentIdle` and `SessionEnded`.
+Most events are read from a transcript, entry by entry (`fold`). No entry records the other three, so they are detected
+only while a session is being watched (`watcher`): `PermissionAwaited`, `WentIdle` and `SessionEnded`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ThinkLevel = Literal["none", "think", "hard", "harder", "ultra"]
 
 
 class Event(Struct, frozen=True, kw_only=True, tag_field="event"):
-    """What all events have."""
+    """The fields that all events have."""
 
     session: str
     """The session's uuid."""
@@ -87,7 +87,7 @@ class TextAnswered(Event, frozen=True, kw_only=True, tag="text"):
 
 
 class Thought(Event, frozen=True, kw_only=True, tag="think"):
-    """The model thought; newer clients record no text."""
+    """The model thought; newer clients don't record the text."""
 
     text: str = ""
     level: ThinkLevel = "think"
@@ -104,7 +104,7 @@ class AgentStarted(Event, frozen=True, kw_only=True, tag="agent-start"):
 
 
 class AgentFinished(Event, frozen=True, kw_only=True, tag="agent-finish"):
-    """A sub-agent ended, and no other."""
+    """A sub-agent ended."""
 
     call: str
     agent: str | None = None
@@ -118,13 +118,13 @@ class TodoItem(Struct, frozen=True):
 
 
 class TodosChanged(Event, frozen=True, kw_only=True, tag="todos"):
-    """The list of tasks changed; it is complete."""
+    """The list of tasks changed; `items` is the complete list."""
 
     items: list[TodoItem]
 
 
 class QuestionAsked(Event, frozen=True, kw_only=True, tag="question"):
-    """The model asks a person."""
+    """The model asks a person one or more questions."""
 
     call: str
     questions: list[str]
@@ -182,7 +182,7 @@ class WorkShipped(Event, frozen=True, kw_only=True, tag="ship"):
 
 
 class PermissionAwaited(Event, frozen=True, kw_only=True, tag="permission-wait"):
-    """A call waits until a person allows it."""
+    """A call is waiting for a person to allow it."""
 
     tool: str = ""
     title: str = ""
@@ -191,7 +191,7 @@ class PermissionAwaited(Event, frozen=True, kw_only=True, tag="permission-wait")
 
 
 class WentIdle(Event, frozen=True, kw_only=True, tag="idle"):
-    """Nothing is going on, and nobody is asked for anything."""
+    """The session is not working, and is not waiting for permission or an answer."""
 
     reason: str = ""
 

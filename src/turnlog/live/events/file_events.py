@@ -1,7 +1,7 @@
-"""The events of files that are already written: of one file, or of a session together with its sub-agents.
+"""The events of existing files: of one file, or of a session together with its sub-agents.
 
-Files are read line by line, so that the size of a session does not matter. A sub-agent's file is opened when its first
-event is due and closed after its last, so that a session may have thousands of sub-agents.
+Files are read line by line, so a session can be of any size. A sub-agent's file is opened when its first
+event is due and closed after its last, so a session can have thousands of sub-agents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AGENT_PREFIX = "agent-"
 
 
 def iter_file_events(path: Path, session: str, actor: str = MAIN_ACTOR) -> Iterator[AnyEvent]:
-    """Yield the events of one file, even those of a last line without a line end."""
+    """Yield the events of one file, including those of a last line without a newline."""
     fold = EventFold(session, actor)
     try:
         fd, _ = open_regular_file(path)
@@ -39,10 +39,10 @@ def iter_file_events(path: Path, session: str, actor: str = MAIN_ACTOR) -> Itera
 
 
 def iter_session_events(path: Path) -> Iterator[AnyEvent]:
-    """Yield the events of a session and its sub-agents in the order of time.
+    """Yield the events of a session and its sub-agents in chronological order.
 
     Events of one file keep their order; an event without a time follows the one before it. A sub-agent's file that
-    can't be read is left out. The path may also be that of a sub-agent's own file.
+    can't be read is skipped. The path may also be that of a sub-agent's own file.
     """
     if path.stem.startswith(_AGENT_PREFIX) and not is_session_id(path.stem):
         yield from iter_file_events(path, read_agent_owner(path).session_id, _name_actor(path))
@@ -79,7 +79,7 @@ class _Stream:
 
 
 def _merge_streams(streams: list[_Stream]) -> Iterator[AnyEvent]:
-    """Yield the events of all streams; always the earliest of those that are next."""
+    """Merge the streams: always yield the earliest of their next events."""
     queue = [(stream.time, place) for place, stream in enumerate(streams)]
     heapify(queue)
     while queue:
@@ -94,7 +94,7 @@ def _merge_streams(streams: list[_Stream]) -> Iterator[AnyEvent]:
 
 
 def _read_start(path: Path) -> str:
-    """Return the time of the first entry in a file that has one; empty if none has."""
+    """Return the first time in a file; return an empty string if no entry has a time."""
     try:
         fd, _ = open_regular_file(path)
     except OSError:

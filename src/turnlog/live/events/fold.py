@@ -1,13 +1,13 @@
-"""Folds the entries of one file into events: pure, and append-incremental.
+"""Folds the entries of one file into events, incrementally and without side effects.
 
     fold = EventFold(session_id)                      "main", or the id of the sub-agent whose file it is
     for item, raw in scan_lines(lines, offset):
         if isinstance(item, Entry):
             events += fold.add(item, raw, item.offset)
 
-What an entry means depends only on the entries before it, so the events of a growing file are those of the whole
-file. Events are in the order of the file. An entry that is written twice counts once. Nothing that a file can contain
-makes it fail, and its memory is bounded.
+The events of an entry depend only on it and the entries before it, so a growing file yields the same events as the
+finished file. Events are in the order of the file. An entry that is written twice counts once. No content of a file
+makes the fold fail, and its memory is bounded.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class EventFold:
     def __init__(
         self, session: str, actor: str = MAIN_ACTOR, *, max_remembered_keys: int = MAX_REMEMBERED_KEYS
     ) -> None:
-        """Start before the first entry; of entries and blocks that may come again, the latest are remembered."""
+        """Start before the first entry; only the latest entries and blocks are remembered to detect repetitions."""
         self.session = clean_text(session)[:MAX_FIELD_CHARS]
         self.actor = clean_text(actor)[:MAX_FIELD_CHARS]
         self._calls = CallTracker()
@@ -87,7 +87,7 @@ class EventFold:
         self._inline = _InlineAgents(self.session)
 
     def add(self, entry: Entry, raw: bytes, offset: int) -> list[AnyEvent]:
-        """Return the events of the next entry; `raw` are its bytes, `offset` is their place in the file."""
+        """Return the events of the next entry; `raw` is its bytes, and `offset` is their position in the file."""
         kind = entry.type
         if kind not in _EVENT_TYPES or (kind == "attachment" and not self._note_attachment(entry)):
             self._turn.note_parent(entry)  # most lines of some clients
@@ -196,7 +196,7 @@ class EventFold:
         return []
 
     def _measure_context(self, entry: Entry, at: EventPlace) -> list[AnyEvent]:
-        """Return how full the context window is, if that has changed; a sub-agent's window is of no interest."""
+        """Return how full the context window is, if that has changed; sub-agents' windows are ignored."""
         head = entry.message
         if head is None or head.usage is None or not self._is_main:
             return []
@@ -219,7 +219,7 @@ class EventFold:
         return [TurnFinished(**at, seconds=seconds, **fields)]
 
     def _infer_finish(self) -> list[AnyEvent]:
-        """Return the end of a turn that no entry records: its last entry was a text, and now something new starts."""
+        """Return the end of a turn that no entry records: its last entry was text, and now something new starts."""
         last = self._turn.last_text
         if last is None or self._calls.open_calls:
             return []
@@ -285,7 +285,7 @@ class EventFold:
         return (entry.attachment.type if entry.attachment else entry.kind) == "queued_command"
 
     def _absorb_queued(self, prompt: Prompt, at: EventPlace) -> list[AnyEvent]:
-        """Return the events of something that was queued, and reached the model while it was working."""
+        """Return the events of a queued prompt or message that reached the model while it was working."""
         if prompt.kind == "notification":
             return self._calls.finish_task(at, parse_notice(prompt.text))
         if prompt.kind != "prompt":
@@ -394,7 +394,7 @@ class _InlineAgents:
 
 
 def to_actor(agent_id: str) -> str:
-    """Return the name of a sub-agent as an actor, which is never that of the session itself."""
+    """Return the actor name of a sub-agent, which is never that of the main agent."""
     return f"agent-{agent_id}" if agent_id == MAIN_ACTOR else agent_id
 
 

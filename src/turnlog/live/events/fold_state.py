@@ -1,4 +1,4 @@
-"""What a fold remembers between entries, each part in bounded memory."""
+"""The state that a fold keeps between entries, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_AWAITED_PARENTS = 32
 
 
 class _QueuedText(NamedTuple):
-    """Something that waits in the client's queue."""
+    """A prompt or message that is waiting in the client's queue."""
 
     prompt: Prompt
     was_working: bool
@@ -26,7 +26,7 @@ class _QueuedText(NamedTuple):
 
 
 class PromptQueue:
-    """What was typed, or arrived, and has not reached the model yet."""
+    """The prompts and messages that have not reached the model yet."""
 
     def __init__(self) -> None:
         self._items: list[_QueuedText] = []
@@ -43,14 +43,14 @@ class PromptQueue:
         self._items.clear()
 
     def remove_first(self) -> Prompt | None:
-        """Remove what was queued first."""
+        """Remove the oldest item in the queue."""
         if not self._items:
             return None
         self._removed = self._items.pop(0)
         return self._removed.prompt
 
     def take(self, prompt: Prompt) -> bool:
-        """Remove what has become an entry; return whether it was queued while the model was working."""
+        """Remove an item that has become an entry; return whether it was queued while the model was working."""
         text = prompt.text[:_MAX_QUEUED_CHARS]
         last, self._removed = self._removed, None
         if last is not None and last.prompt.text == text:
@@ -99,7 +99,7 @@ class TurnState:
         self.state, self.last_text = state, None
 
     def expect_answer(self, time: str | None, think: ThinkLevel) -> None:
-        """Note what may start a turn, if the model answers it: a command, a notification or another agent's message."""
+        """Record a command, a notification or an agent's message, which starts a turn if the model answers it."""
         if not self.is_open:
             self.started, self.think = time, think
 
@@ -126,7 +126,7 @@ class TurnState:
 
 
 class RecentKeys:
-    """Remembers the latest keys, at least half of a limit, as numbers."""
+    """Remembers the latest keys as numbers: at most a limit, and at least half of it."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

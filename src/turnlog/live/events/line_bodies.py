@@ -1,4 +1,4 @@
-"""The parts of a line that its events need: decoded fast if the line is well-formed, tolerantly if it is not.
+"""The parts of a line that its events need: decoded quickly if the line is well-formed, and tolerantly if it is not.
 
 Decoding only these parts is several times as fast as decoding whole lines, because a large result is recorded twice
 in its line and is skipped here. No value from a line is trusted to have the right type, and no text contains half of a
@@ -39,7 +39,7 @@ class AnswerBlock(Struct, gc=False):
 
     @property
     def content_key(self) -> object:
-        """What tells it apart from other blocks of its type in the same message."""
+        """A key that distinguishes the block from others of its type in the same message."""
         return self.text if self.type == "text" else self.thinking or self.signature or self.data or self.tool_use_id
 
 
@@ -91,7 +91,7 @@ class ResultBlock(Struct, gc=False):
 
 
 class RawResultBlock(ResultBlock, gc=False):
-    """The same in a well-formed line."""
+    """A block with results in a well-formed line."""
 
     content: Raw = Raw(b"null")
 
@@ -145,7 +145,7 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 def read_body(entry: Entry, raw: bytes) -> Body:
-    """Decode a whole line; its text can be encoded."""
+    """Decode a whole line, and clean its text so that it can be encoded."""
     body = decode_body(raw)
     return body if entry.flaw is None else _clean_value(body)
 
@@ -196,7 +196,7 @@ def to_seconds(milliseconds: object) -> float | None:
 
 
 def read_error_text(error: object) -> str:
-    """Return the text of an API error; newer clients have one for people."""
+    """Return the text of an API error; newer clients record a readable one."""
     if isinstance(error, str):
         return error[:MAX_EVENT_TEXT_CHARS]
     fields = error if isinstance(error, dict) else {}
@@ -210,7 +210,7 @@ def clean_text(text: str) -> str:
 
 
 def _clean_value(value: Any, depth: int = 0) -> Any:
-    """Clean all text in a value; anything nested too deep is dropped."""
+    """Clean all text in a value; anything nested too deeply is dropped."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The list of tasks that a session works on, from whichever tools its client has for it.
+"""The list of tasks that a session works on, from whichever tools its client uses to maintain it.
 
 `TodoWrite` replaces the whole list. Newer clients change one task at a time (`TaskCreate`, `TaskUpdate`), and only the
 result of a call contains the number of a new task, so a change counts when its call has succeeded.
@@ -36,7 +36,8 @@ class TodoList:
     def apply_call(self, tool: str, arguments: Any, fields: Body, text: str) -> list[TodoItem] | None:
         """Apply a successful call; return the complete list if it has changed.
 
-        `arguments` is what `keep_todo_input` returned, `fields` the client's record of the result, `text` its text.
+        `arguments` is what `keep_todo_input` returned, `fields` is the client's record of the result, and `text` is
+        the result's text.
         """
         given = arguments if isinstance(arguments, dict) else {}
         before = dict(self._items)

@@ -1,1 +1,1 @@
-"""Plays a session again: in a terminal, as an asciinema recording, or step by step for another program."""
+"""Plays back a session: in a terminal, as an asciinema recording, or step by step for another program."""

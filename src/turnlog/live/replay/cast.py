@@ -58,7 +58,7 @@ def _build_header(replay: ReplayedSession, idle_limit: float | None, columns: in
 
 
 def _build_event(at: float, output: list[str]) -> bytes:
-    """Build the line for what was written, and empty the list."""
+    """Build the line for the text written so far, and empty the list."""
     text = "".join(output)
     output.clear()
     return to_json_bytes([round(at, 3), "o", text]) + b"\n"

@@ -49,7 +49,7 @@ class RunningCall(NamedTuple):
 
 
 class ReplayState:
-    """What a session is doing at one point of its replay."""
+    """What a session is doing at one point in its replay."""
 
     def __init__(self, root: str = MAIN_ACTOR) -> None:
         self._root = root
@@ -62,7 +62,7 @@ class ReplayState:
         """The status of each task."""
 
     def add(self, event: AnyEvent, elapsed: float) -> None:
-        """Take an event into account."""
+        """Update the state with an event."""
         match event:
             case ContextFilled():
                 self.context = event
@@ -86,7 +86,7 @@ class ReplayState:
 
     @property
     def task(self) -> str:
-        """The task that is being worked on; empty if none is."""
+        """The task that is in progress; empty if there is none."""
         return next((text for text, status in self.todos.items() if status == "in_progress"), "")
 
 
@@ -108,7 +108,7 @@ class EventArtist:
         return self._get_look()
 
     def skip_to(self, state: ReplayState, turn: int) -> None:
-        """Continue from another place, given the state and the turn just before it."""
+        """Continue from a different place, given the state and the turn just before it."""
         self._titles = {call: running.title for call, running in state.calls.items()}
         self._todos = dict(state.todos)
         self._last_call, self._turn = "", turn
@@ -125,7 +125,7 @@ class EventArtist:
         return lines
 
     def draw_cue(self, cue: Cue) -> list[str]:
-        """Return the lines of an event; streamed text is not among them."""
+        """Return the lines of an event, without its streamed text."""
         lines = []
         if cue.turn != self._turn:
             self._turn = cue.turn
@@ -212,7 +212,7 @@ class EventArtist:
             yield self._look.paint(f"{'  ' if number else sign}{row}", style)
 
     def _draw_call(self, event: ToolCalled) -> Iterator[str]:
-        """Draw a call; while others are running, it is drawn with its result, or each would be drawn twice."""
+        """Draw a call, unless others are running; it is then drawn with its result, so that it isn't drawn twice."""
         is_alone = not self._titles or event.tool in AGENT_TOOLS
         self._titles[event.call] = event.title
         if is_alone and event.tool not in _QUIET_TOOLS:

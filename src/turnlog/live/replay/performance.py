@@ -1,6 +1,6 @@
 """Performs a replay on a screen: what is due is drawn, and a footer shows what the session is doing.
 
-Nothing here waits or reads a clock: the terminal player passes real time, the recorder as much as it likes.
+Nothing here waits or reads a clock: the terminal player passes real time, and the recorder passes simulated time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ReplayPerformance:
     # -- playing
 
     def pass_time(self, seconds: float) -> None:
-        """Move on by some real time, and draw what became due."""
+        """Advance by an amount of real time, and draw the events that have become due."""
         self.deck.pass_time(seconds)
         self.draw_due()
 
@@ -71,7 +71,7 @@ class ReplayPerformance:
         self.refresh()
 
     def show_next_event(self) -> None:
-        """Draw the next event at once, and before it all those that add nothing to the text."""
+        """Draw events at once, up to and including the next one that adds something to the text."""
         while not self.deck.is_over and not self._show_next():
             pass
         self.refresh()
@@ -85,7 +85,7 @@ class ReplayPerformance:
         return at if self.state.working_since is None else min(at, self.deck.now + SPINNER_SECONDS)
 
     def move_to(self, number: int) -> None:
-        """Go on from another event, under a line that says where this is."""
+        """Continue from a different event, below a line that names the place."""
         self._pieces = None
         if number < self.deck.next:
             self.state = ReplayState(self.replay.root)
@@ -153,7 +153,7 @@ class ReplayPerformance:
 
     @property
     def session_seconds(self) -> float:
-        """Where the replay is, in seconds of the session; a long silence ends with a jump."""
+        """The position in seconds of the session; it jumps at the end of a long silence."""
         cues, number = self.replay.cues, self.deck.next
         if not cues:
             return 0.0
@@ -169,7 +169,7 @@ class ReplayPerformance:
         return ["", self._draw_activity(), *([self._status(self)] if self._status else [])]
 
     def _draw_activity(self) -> str:
-        """Draw the spinner with what is going on, and on the right how full the context window is."""
+        """Draw the spinner with the current activity and, on the right, how full the context window is."""
         look = self.look()
         meter = draw_context_meter(self.state.context, look)
         room = (look.width or 80) - measure_styled_width(meter) - 3
@@ -207,7 +207,7 @@ def draw_context_meter(context: ContextFilled | None, look: TerminalScreen) -> s
 
 
 def format_clock(seconds: float) -> str:
-    """Format a length of time as a player does: `0:07`, `12:30`, `1:02:30`."""
+    """Format a duration as a player does: `0:07`, `12:30`, `1:02:30`."""
     minutes, left = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"

@@ -1,9 +1,9 @@
-"""A terminal with a growing text and a footer below it that changes in place.
+"""A terminal with growing text above a footer that is updated in place.
 
-The text only grows, so the terminal's scrollback keeps all of it. The cursor rests at the start of the line that is
-being written, and the footer is below. An update rewrites that line and the footer in one piece and erases only what
-is left over, so nothing flickers; since the terminal itself keeps track of the cursor, this also works after the
-window was resized.
+Text is only ever added, so all of it stays in the terminal's scrollback. The cursor rests at the start of the line
+that is being written, and the footer is below. An update rewrites that line and the footer in one piece and erases
+only what is left over, so nothing flickers; since the terminal itself keeps track of the cursor, this also works after
+the window was resized.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ReplayScreen:
     """Writes lines and streamed text to a terminal, above a footer."""
 
     def __init__(self, write: Callable[[str], object], look: Callable[[], TerminalScreen]) -> None:
-        """Write with `write`; `look` returns the current width, or None in place of it if this is not a terminal."""
+        """Write with `write`; `look` returns the current width, or None if the output is not a terminal."""
         self._write = write
         self._look = look
         self._prose = ProseWrapper(look)
@@ -95,7 +95,7 @@ class ReplayScreen:
 def _fold_lines(text: str, width: int) -> list[str]:
     """Split text into lines that are shorter than the width, so that the terminal never wraps one itself.
 
-    Colours continue on the next line. A character that is wider than the terminal is left to it.
+    Colours continue on the next line. A character that is wider than the terminal is left for the terminal to handle.
     """
     room = max(width - 1, 1)
     lines: list[str] = []
@@ -119,5 +119,5 @@ def _fold_lines(text: str, width: int) -> list[str]:
 
 
 def measure_styled_width(text: str) -> int:
-    """Return how many cells a text with colours takes."""
+    """Return how many cells text with colours takes."""
     return measure_width(_STYLE.sub("", text))

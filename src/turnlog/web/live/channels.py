@@ -127,7 +127,7 @@ class SessionChannel(Channel):
         return frozenset(name for name, state in states.items() if state.kind in _WORKING_STATES)
 
     def _judge_session(self) -> JudgedSession:
-        """Judge the session exactly as the board does."""
+        """Determine the state of the session exactly as the board does."""
         now = time.time()
         self._clients.poll()
         try:
@@ -259,7 +259,7 @@ class Channels:
 
     @property
     def config_dirs(self) -> list[Path]:
-        """The machine's config folders, and that of the demo while there is one."""
+        """The machine's config folders, and the demo's while it is playing."""
         return [*self._machine.config_dirs, *([self._demo.config_dir] if self._demo else [])]
 
     def open_session(self, path: Path, ref: str) -> SessionChannel:

@@ -1,7 +1,7 @@
 """Streams of events: those of all sessions, and those of one.
 
-An event's id counts the events of its channel. A reader that comes back with the id of a remembered event continues
-behind it; for any other id it gets `reset`, because events may be missing.
+An event's id counts the events of its channel. A reader that returns with the id of a remembered event continues after
+it; for any other id, it gets `reset`, because events may be missing.
 """
 
 from __future__ import annotations

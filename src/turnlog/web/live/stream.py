@@ -2,7 +2,7 @@
 
 While anyone listens, a channel polls its source in a thread and remembers the last updates. Listeners read them at the
 pace of their connection. A listener that falls behind, or returns with a cursor older than the remembered updates, gets
-the missed updates from the files. So no listener needs a queue that could fill up.
+the missed updates from the files. Therefore, no listener needs a queue that could fill up.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Channel(ABC):
                 self._close_source()
 
     async def _keep_polling(self) -> None:
-        """Poll until no one listens or the server stops; uses at most a fifth of the time."""
+        """Poll until no one listens or the server stops, using at most a fifth of the time."""
         alone_since = time.monotonic()
         while not self._ending.is_set():
             if self.listeners:

@@ -1,4 +1,4 @@
-"""The replay page: the session page's items, shown one after the other as they happened."""
+"""The replay page: the session page's items, shown one after another as they happened."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ReplayScore(Struct):
 
 
 def show_replay(request: Request) -> Response:
-    """GET /replay/{ref}: render the page with the first window; `agent` and `branch` select another transcript.
+    """GET /replay/{ref}: render the page with the first window; `agent` and `branch` select a different transcript.
 
     A large session may not have been read to its end yet; the page waits for its score.
     """

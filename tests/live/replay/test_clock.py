@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from turnlog.errors import UsageError
 from turnlog.live.replay.clock import (
-    MAX_CHARS_PER_SECOND,
     MAX_SPEED,
+    MIN_CHARS_PER_SECOND,
     MIN_SPEED,
     SPEEDS,
     ReplayDeck,
@@ -77,7 +77,7 @@ def test_pieces_of_streamed_text_are_the_text_between_the_two_times(text: str, s
     if pieces:
         assert start - 1e-6 <= times[0]
         assert times[-1] == start + length
-        assert times[-1] - times[0] <= len(text) / MAX_CHARS_PER_SECOND + 1e-6
+        assert times[-1] - times[0] <= len(text) / MIN_CHARS_PER_SECOND + 1e-6
 
 
 @given(PLAYED, st.sampled_from(SPEEDS), st.lists(st.floats(0, 50), max_size=20))

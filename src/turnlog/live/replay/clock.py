@@ -21,7 +21,7 @@ from turnlog.errors import UsageError
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 MIN_SPEED, MAX_SPEED = SPEEDS[0], SPEEDS[-1]
 DEFAULT_MAX_GAP_SECONDS = 3.0
-MAX_CHARS_PER_SECOND = 200.0
+MIN_CHARS_PER_SECOND = 200.0
 """The slowest rate at which streamed text appears at normal speed: about as fast as a model writes."""
 _WORD = re.compile("\\S{1,24}(?:(?<=\u200d)\\S|[\u200d\ufe0f\u20e3\u0300-\u036f\U0001f3fb-\U0001f3ff])*\\s*|\\s+")
 """A word, or a part of one that does not divide what a terminal shows as one character."""
@@ -72,7 +72,7 @@ def split_streamed_text(text: str, start: float, end: float) -> list[TextPiece]:
     words = _WORD.findall(text)
     if not words:
         return []
-    start = max(start, end - len(text) / MAX_CHARS_PER_SECOND)
+    start = max(start, end - len(text) / MIN_CHARS_PER_SECOND)
     pieces, written = [], 0
     for word in words:
         written += len(word)

@@ -1,7 +1,7 @@
 """Makes a new session from an existing one, with new ids for everything and copies of all files that belong to it.
 
 Without edits, the transcript is streamed, so that at most one line is in memory at a time. With edits (`draft`), the
-result is checked before anything is written, and is refused if it would not resume as well as its source.
+result is checked before anything is written, and is refused if it would be harder to resume than its source.
 """
 
 from __future__ import annotations

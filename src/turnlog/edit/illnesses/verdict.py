@@ -211,7 +211,7 @@ def _count_rules(verdict: Verdict) -> Counter[str]:
 
 
 def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
-    """Refuse to write a new session that would not resume as well as its source.
+    """Refuse to write a new session that would be harder to resume than its source.
 
     `apart_from` names what the edit is meant to change (see `list_regressions`).
     """
@@ -220,7 +220,7 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
         reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
     if reasons:
         raise TurnlogError(
-            f"{source.path}: the result could not be resumed as well as the original: {reasons[0]}; nothing was written"
+            f"{source.path}: the result would be harder to resume than the original ({reasons[0]}); nothing was written"
         )
 
 

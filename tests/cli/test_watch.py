@@ -153,7 +153,7 @@ def test_lines_that_scrolled_away_are_kept_and_the_table_is_shown_once(machine: 
         seat.wait_for(lambda screen: "● text number 39." in screen.text)
         kept = [line.split("● ")[1] for line in seat.screen.text.splitlines() if "● text number" in line]
         assert kept == [f"text number {number}." for number in range(40)]
-        assert seat.screen.text.count("● Fix the cart") == 1
+        seat.wait_for(lambda screen: screen.text.count("● Fix the cart") == 1)
         assert seat.end(signal.SIGTERM) == 0
         assert seat.is_restored
 
@@ -183,8 +183,7 @@ def test_no_color_is_respected(machine: Machine) -> None:
 def test_without_sessions_it_says_what_will_appear_and_how_to_try(machine: Machine) -> None:
     (machine.folder / "projects").mkdir(parents=True, exist_ok=True)
     with open_seat(["watch"]) as seat:
-        seat.wait_for(lambda screen: "turnlog watch --demo" in screen.text)
-        assert "No session is active." in seat.screen.text
+        seat.wait_for(lambda screen: "turnlog watch --demo" in screen.text and "No session is active." in screen.text)
         assert seat.end() == 0
 
 

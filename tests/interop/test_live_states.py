@@ -1,4 +1,4 @@
-"""The board follows a real client while it works: every state that its screen shows is told while it lasts."""
+"""The board follows a real client while it works: it shows every state of the screen while the state lasts."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ for line in sys.stdin:
 
 
 class RunningClient:
-    """A process called `claude` that does what it is told."""
+    """A process called `claude` that runs what a test asks for."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A loopback server that receives messages and replies as it is told.
+"""A loopback server that receives messages and replies as a test sets.
 
     with Receiver("ok", 503, "hang") as receiver:
         ...

@@ -132,7 +132,7 @@ class ShellProcess:
         elif not self.is_too_large:
             self.is_too_large = True
             self.kill()
-        self.bytes += len(chunk)  # after it was written, so that whoever counts bytes also finds them
+        self.bytes += len(chunk)  # after the write, so that a reader that counts bytes also finds them
         self.lines += chunk.count(b"\n")
         is_left_behind = self.is_too_large and self._process.returncode is not None
         return bool(chunk) and not is_left_behind  # later writers find the pipe closed

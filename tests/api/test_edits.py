@@ -126,7 +126,7 @@ def test_an_export_and_a_redacted_copy_go_into_an_open_file(shop: Path) -> None:
         ),
         (
             lambda: turnlog.export_session(DEMO, io.BytesIO(), format="parquet"),
-            "^the parquet format is written to a folder",
+            "^a parquet export is a folder, not a file",
         ),
         (lambda: turnlog.redact_session(DEMO, clone=True, output="x"), "use either clone"),
         (lambda: turnlog.repair_session(DEMO, in_place=True, title="x"), "title can't be combined with in_place"),

@@ -72,7 +72,9 @@ def list_chosen_turns(bands: Iterable[TurnBand], count: int) -> list[int]:
         for number in band.list_turns(count):
             if number in chosen:
                 both = f"{chosen[number].words} and {band.words}"
-                raise UsageError(f"{both} overlap at turn {number}; select each turn only once")
+                raise UsageError(
+                    f"{both} overlap at turn {number}; select a turn only once (the turns are 1 to {count})"
+                )
             chosen[number] = band
     return sorted(chosen)
 

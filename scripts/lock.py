@@ -24,9 +24,8 @@ COMPILE = (
 def main(options: list[str]) -> int:
     """Compile all requirements files."""
     get_uv()
-    compile_lock(
-        "requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options
-    )
+    extras = ["--extra", "fast", "--extra", "mcp", "--extra", "parquet"]
+    compile_lock("requirements.lock", ["pyproject.toml", "--group", "dev", *extras], options)
     # The smaller file is constrained by the larger one, so that both contain the same versions.
     compile_lock(
         "requirements-test.lock",

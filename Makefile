@@ -12,7 +12,11 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 
 # Tests that need other programs have their own targets (`interop` and `backends`), and so do slow tests (`slow`).
 QUICK := not interop and not backends and not slow
-PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
+PYTEST_COMMAND := $(WHEEL_BIN)/pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
+PYTEST := TURNLOG_TEST_WHEEL=1 $(PYTEST_COMMAND)
+
+# Runs the few tests that failed once more, one after another.
+RUN_TESTS := TURNLOG_TEST_WHEEL=1 $(PYTHON) scripts/run_tests.py
 
 .NOTPARALLEL:
 .PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots clean
@@ -50,7 +54,7 @@ run: setup
 ifeq ($(strip $(ARGS)),)
 test: coverage
 	@echo "== the other rooms (make slow runs the slow tests)"
-	$(PYTEST) -m "$(QUICK)" --ignore=tests/entries --ignore=tests/session
+	$(RUN_TESTS) $(PYTEST_COMMAND) -m "$(QUICK)" --ignore=tests/entries --ignore=tests/session
 else
 test: wheel
 	$(PYTEST) -m "not interop and not backends" $(ARGS)
@@ -58,12 +62,12 @@ endif
 
 slow: wheel
 	@echo "== the slow tests"
-	$(PYTEST) -m "slow and not interop and not backends" $(ARGS)
+	$(RUN_TESTS) $(PYTEST_COMMAND) -m "slow and not interop and not backends" $(ARGS)
 
 coverage: wheel
 	@echo "== entries and session, with branch coverage"
 	$(WHEEL_BIN)/coverage erase
-	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable tests/entries tests/session
+	$(RUN_TESTS) $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable tests/entries tests/session
 	$(WHEEL_BIN)/coverage combine --quiet
 	$(WHEEL_BIN)/coverage report
 
@@ -88,7 +92,7 @@ interop: setup
 
 backends: wheel
 	@PYTHON=$(PYTHON) scripts/install-backends
-	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest --inline-snapshot=disable -m backends tests/backends $(ARGS)
+	$(RUN_TESTS) $(WHEEL_BIN)/pytest --inline-snapshot=disable -m backends tests/backends $(ARGS)
 
 bench: setup
 	$(BIN)/python -m bench $(ARGS)

@@ -57,13 +57,15 @@ def get_app_state(request: Request, name: str, make: type[T]) -> T:
 def load_templates() -> Environment:
     """Load the templates; every value is escaped unless it is markup from `render`."""
     folder = Path(__file__).with_name("templates")
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["tojson_text"] = lambda value: to_json_bytes(value).decode()
+    return environment
 
 
 def render_page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
@@ -77,6 +79,7 @@ def render_page(request: Request, template: str, /, *, status: int = 200, **valu
             path=request.url.path,
             is_demo=machine.is_demo,
             version=__version__,
+            preferences=machine.preferences.load(),
             **values,
         )
     )

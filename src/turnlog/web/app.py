@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import TurnlogError
+from turnlog.web import preference_routes
 from turnlog.web.actions import actions
 from turnlog.web.actions.downloads import Downloads
 from turnlog.web.answers import build_failure_response
@@ -83,7 +84,18 @@ STATIC_ROUTES: list[BaseRoute] = [
 MAX_BODY_BYTES = 64 << 10
 _MAX_THREADS = 12
 """The maximum number of pages rendered at the same time; each thread has its own connection to the index."""
-PAGE_MODULES = (home, session_page, replay_page, search, insights, live, notifications, actions, upkeep)
+PAGE_MODULES = (
+    home,
+    session_page,
+    replay_page,
+    search,
+    insights,
+    live,
+    notifications,
+    actions,
+    preference_routes,
+    upkeep,
+)
 
 
 def build_application(machine: Machine) -> Starlette:

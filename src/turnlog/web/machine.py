@@ -20,6 +20,7 @@ from turnlog.entries.layout import Survey, list_session_files
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.store import Store, TellUser
+from turnlog.web.preferences import PreferenceStore
 
 if TYPE_CHECKING:
     from turnlog.store.timelines.timelines import Timelines
@@ -99,6 +100,7 @@ class Machine:
         self.gap = gap
         self.is_demo = is_demo
         """Whether the pages show made-up sessions, because this machine has none."""
+        self.preferences = PreferenceStore(data_dir)
         self.ending = threading.Event()
         """Set when the server stops, so that streams end."""
         self.state = IndexState()

@@ -1,7 +1,7 @@
 // Notifications in this browser, on request: the browser's own, and a title that flashes while the page is hidden.
 // One page of a browser listens for all of them, because a browser allows only six connections to one server.
 
-import { readPreference, savePreference } from "./session/preferences.js";
+import { onPreference, readPreference, savePreference } from "./preferences.js";
 
 const PREFERENCE = "notify";
 const LOCK = "turnlog-notifications";
@@ -105,7 +105,7 @@ document.getElementById("notify")?.addEventListener("click", async () => {
     apply();
   }
 });
-addEventListener("storage", (event) => event.key === `turnlog-${PREFERENCE}` && apply());
+onPreference(PREFERENCE, apply);
 addEventListener("pagehide", () => stopListening?.());
 addEventListener("pageshow", apply);
 apply();

@@ -8,7 +8,7 @@ import { Stage } from "./replay/stage.js";
 import { watchAgents } from "./session/agents.js";
 import { copyItem, watchCopies } from "./session/copy.js";
 import { Folds } from "./session/folds.js";
-import { readPreference, savePreference } from "./session/preferences.js";
+import { readPreference, savePreference } from "./preferences.js";
 import { watchRaw } from "./session/raw.js";
 import { Times } from "./session/times.js";
 import { Windows } from "./session/windows.js";

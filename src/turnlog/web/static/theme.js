@@ -1,42 +1,10 @@
-// The theme: light, dark or the system's. Not a module, because it must run before the first paint.
+// Shows the theme before the first paint, which is why it is not a module. The server has written the remembered theme
+// into the page; this only adds a choice that the server has not confirmed yet (see preferences.js).
 (() => {
-  const KEY = "turnlog-theme";
-  const NAMES = ["auto", "light", "dark"];
-  const WORDS = { auto: "system", light: "light", dark: "dark" };
-  const SIGNS = { auto: "◐", light: "○", dark: "●" };
-
-  function readTheme() {
-    try {
-      const name = localStorage.getItem(KEY);
-      return NAMES.includes(name) ? name : "auto";
-    } catch {
-      return "auto";
-    }
+  try {
+    const theme = JSON.parse(sessionStorage.getItem("turnlog-pending-preferences") ?? "{}").theme;
+    if (["auto", "light", "dark"].includes(theme)) document.documentElement.dataset.theme = theme;
+  } catch {
+    // Without storage there is nothing to add.
   }
-
-  function showTheme(name) {
-    document.documentElement.dataset.theme = name;
-    const button = document.getElementById("theme");
-    if (!button) return;
-    button.textContent = SIGNS[name];
-    button.title = `Colours: ${WORDS[name]}`;
-    button.setAttribute("aria-label", button.title);
-  }
-
-  function changeTheme() {
-    const name = NAMES[(NAMES.indexOf(readTheme()) + 1) % NAMES.length];
-    try {
-      localStorage.setItem(KEY, name);
-    } catch {
-      // Without storage, the choice lasts until the page is left.
-    }
-    showTheme(name);
-  }
-
-  showTheme(readTheme());
-  document.addEventListener("DOMContentLoaded", () => {
-    showTheme(readTheme());
-    document.getElementById("theme").addEventListener("click", changeTheme);
-  });
-  window.addEventListener("storage", (event) => event.key === KEY && showTheme(readTheme()));
 })();

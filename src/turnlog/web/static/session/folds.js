@@ -1,6 +1,6 @@
 // Unfolds thinking, bookkeeping or all cards everywhere, also in windows that load later.
 
-import { readPreference, savePreference } from "./preferences.js";
+import { readPreference, savePreference } from "../preferences.js";
 import { keepPosition } from "./windows.js";
 
 const FOLDS = { thinking: "details.thinking", cards: "details.card, .item details:not(.agent):not(.thinking)" };
@@ -9,7 +9,7 @@ export class Folds {
   constructor(root, buttons) {
     this.root = root;
     this.buttons = buttons;
-    this.on = { thinking: false, cards: false, meta: readPreference("meta") === "1" };
+    this.on = { thinking: false, cards: false, meta: readPreference("meta", false) };
     for (const [name, button] of Object.entries(buttons)) button.addEventListener("click", () => this.toggle(name));
     document.addEventListener("window-loaded", (event) => this.#apply(event.target));
     this.#update();
@@ -21,7 +21,7 @@ export class Folds {
       if (name in FOLDS) for (const details of this.root.querySelectorAll(FOLDS[name])) details.open = this.on[name];
       this.#update();
     });
-    if (name === "meta") savePreference("meta", this.on.meta ? "1" : "0");
+    if (name === "meta") savePreference("meta", this.on.meta);
   }
 
   #apply(root) {

@@ -1,6 +1,6 @@
 // Shows times in the reader's time zone, as dates or as ages.
 
-import { readPreference, savePreference } from "./preferences.js";
+import { readPreference, savePreference } from "../preferences.js";
 
 const UNITS = [
   ["year", 31_557_600],

@@ -34,9 +34,11 @@ settings.load_profile("quick")
 
 
 def pytest_configure() -> None:
-    """Let programs that the tests start be interrupted, also where the tests themselves run in the background."""
+    """Let programs that the tests start be interrupted, also where the tests run in the background or under nohup."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,6 +19,8 @@ from turnlog.render.json_bytes import to_json_bytes
 from turnlog.web.machine import Machine
 
 T = TypeVar("T")
+_DATA_PATHS = ("/api/", "/quest/")
+"""Addresses that answer with JSON."""
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 _ERROR_STATUSES: dict[type[TurnlogError], int] = {NotFound: 404, UsageError: 400, Ambiguous: 409, Busy: 409}
 _STATUS_MESSAGES = {
@@ -99,9 +101,9 @@ def build_json_response(value: Any, status: int = 200) -> Response:
 
 
 def build_failure_response(request: Request, error: Exception) -> Response:
-    """Describe a failure: as JSON for the API, otherwise as a page."""
+    """Describe a failure: as JSON to scripts, otherwise as a page."""
     status, words = _explain_error(error)
-    if request.url.path.startswith("/api/"):
+    if request.url.path.startswith(_DATA_PATHS):
         response = build_json_response({"error": words}, status)
     else:
         response = render_page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from turnlog.web.home import home
 from turnlog.web.insights import insights
 from turnlog.web.live import live, notifications
 from turnlog.web.machine import Machine
+from turnlog.web.quest import quest
 from turnlog.web.reading import replay_page, session_page
 from turnlog.web.search import search
 
@@ -92,6 +94,7 @@ PAGE_MODULES = (
     insights,
     live,
     notifications,
+    quest,
     actions,
     preference_routes,
     upkeep,
@@ -113,6 +116,7 @@ def build_application(machine: Machine) -> Starlette:
     app.router.redirect_slashes = False
     app.state.machine = machine
     app.state.downloads = Downloads()
+    app.state.quest_lock, app.state.quest_channels = threading.Lock(), {}
     app.state.static = StaticFiles.from_folders()
     return app
 

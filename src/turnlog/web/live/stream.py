@@ -185,7 +185,7 @@ class Channel(ABC):
                     yield None
 
 
-async def _encode_updates(updates: AsyncIterator[PageUpdate | None]) -> AsyncIterator[bytes]:
+async def encode_updates(updates: AsyncIterator[PageUpdate | None]) -> AsyncIterator[bytes]:
     yield b"retry: %d\n\n" % RETRY_MS
     async for update in updates:
         if update is None:
@@ -198,4 +198,4 @@ def build_stream_response(request: Request, channel: Channel, cursor: str | None
     """Build a response that streams updates; a HEAD request gets only the headers."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    return StreamingResponse(_encode_updates(channel.stream_updates(cursor)), media_type="text/event-stream")
+    return StreamingResponse(encode_updates(channel.stream_updates(cursor)), media_type="text/event-stream")

@@ -1,0 +1,1 @@
+"""The quest: sessions as a game. What happens in them becomes game events, experience, levels and chests."""

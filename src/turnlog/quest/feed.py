@@ -1,0 +1,245 @@
+"""The party of the sessions that are alive: their game events as they happen, and the snapshot of all.
+
+    feed = QuestFeed(watcher, keeper)
+    feed.build_snapshot()
+    feed.poll()                     the game events since the last poll, with the experience that they earned
+
+A session is a hero from when it appears until its client ends. If there are more sessions than the party has places, a
+session that works takes the place of one that is idle; otherwise heroes keep their places. Every event counts for the
+profile, whether its hero is in the party or not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from turnlog.entries.entry import Entry
+from turnlog.entries.file_ends import split_lines
+from turnlog.entries.reader import scan_lines
+from turnlog.live.board import BoardRow
+from turnlog.live.event_stream import to_iso_seconds
+from turnlog.live.events.event import MAIN_ACTOR, AnyEvent, SessionStarted
+from turnlog.live.events.fold import EventFold, to_actor
+from turnlog.live.file_stream import read_last_lines
+from turnlog.live.states import SessionState
+from turnlog.live.verdicts import WORKING_KINDS
+from turnlog.live.watcher import Watcher
+from turnlog.quest.chests import get_chest_kind
+from turnlog.quest.game_event import GameEvent
+from turnlog.quest.ledger import EventReward, ProfileKeeper
+from turnlog.quest.party_state import PartyState
+from turnlog.quest.translation import CompanionFacts, GameTranslator, HeroFacts
+
+MAX_PARTY_HEROES = 8
+_COLUMN_ORDER = ("needs", "working", "idle")
+_WAITING_KINDS = ("waiting", "permission")
+
+
+class _Member:
+    """A session in the party."""
+
+    def __init__(self, row: BoardRow, translator: GameTranslator) -> None:
+        self.row = row
+        self.translator = translator
+        self.state: SessionState | None = None
+        """The state that was last compared."""
+
+
+class QuestFeed:
+    """The game events of the sessions that a watcher follows; without a keeper, nothing is counted."""
+
+    def __init__(self, watcher: Watcher, keeper: ProfileKeeper | None = None, hero: HeroFacts | None = None) -> None:
+        """`hero` is shown even if its session is not active."""
+        self._watcher = watcher
+        self._keeper = keeper
+        self._members: dict[str, _Member] = {}
+        self._absent: GameTranslator | None = None
+        self._party = PartyState()
+        self._started = time.monotonic()
+        watcher.poll()  # what happened before is history
+        if hero is not None:
+            self._absent = GameTranslator(hero)
+            self._show(self._absent.enter())
+        self._update_members(time.time(), is_start=True)
+        self._show(self._compare_states(time.time()))
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long to wait until the next poll."""
+        return self._watcher.pause_seconds
+
+    def build_snapshot(self) -> dict[str, Any]:
+        """Return the whole party, and the profile."""
+        profile = self._keeper.read_profile() if self._keeper else None
+        return {"sessions": self._party.to_documents(), "profile": profile}
+
+    def poll(self) -> list[GameEvent]:
+        """Return what has happened since the last poll."""
+        events = self._watcher.poll()
+        now = time.time()
+        rewards = self._keeper.count_events(events) if self._keeper else [EventReward() for _ in events]
+        found = self._update_members(now)
+        for event, reward in zip(events, rewards, strict=True):
+            found += self._translate(event, reward)
+        found += self._compare_states(now)
+        return self._show(found)
+
+    def _show(self, events: Sequence[GameEvent]) -> list[GameEvent]:
+        at = time.monotonic() - self._started
+        for event in events:
+            self._party.apply_event(event)
+        return [replace(event, at=at) for event in events]
+
+    # -- the members of the party
+
+    def _update_members(self, now: float, *, is_start: bool = False) -> list[GameEvent]:
+        """Let sessions join and leave; return the events of that."""
+        rows = {row.path: row for row in self._watcher.list_rows() if row.column != "ended"}
+        events: list[GameEvent] = []
+        for path, member in list(self._members.items()):
+            if path in rows:
+                member.row = rows[path]
+        waiting = [row for path, row in rows.items() if path not in self._members]
+        waiting.sort(key=lambda row: (_COLUMN_ORDER.index(row.column), -row.written))
+        for row in waiting:
+            if len(self._members) >= MAX_PARTY_HEROES and not (left := self._make_room(row, now)):
+                break
+            if len(self._members) >= MAX_PARTY_HEROES:
+                events += left
+            events += self._join(row, is_start=is_start)
+        return events
+
+    def _make_room(self, row: BoardRow, now: float) -> list[GameEvent]:
+        """Let the hero leave that has been idle for longest, if the new one is not idle."""
+        idle = [member for member in self._members.values() if member.row.column == "idle"]
+        if row.column == "idle" or not idle:
+            return []
+        longest = min(idle, key=lambda member: member.row.written)
+        return self._leave(longest, "makes room for a session that works", now)
+
+    def _leave(self, member: _Member, reason: str, now: float) -> list[GameEvent]:
+        self._members.pop(member.row.path, None)
+        return [GameEvent("leave", member.row.session_id, time=to_iso_seconds(now), fields={"reason": reason})]
+
+    def _join(self, row: BoardRow, *, is_start: bool) -> list[GameEvent]:
+        """Let a session join; what it did before is known from the end of its file."""
+        hero = HeroFacts(row.session_id, row.project, row.title)
+        translator = GameTranslator(hero, lambda actor: self._find_companion(row.path, actor))
+        self._absent = None if self._absent and self._absent.hero.session == row.session_id else self._absent
+        member = self._members[row.path] = _Member(row, translator)
+        entrance = translator.enter(to_iso_seconds(row.written))
+        past = [event for old in read_recent_events(row) for event in translator.translate(old)]
+        for event in [*entrance, *past]:
+            self._party.apply_event(event)
+        for event in self._settle(member):
+            self._party.apply_event(event)
+        return [] if is_start else [*entrance, *_describe_arrival(past, row)]
+
+    def _settle(self, member: _Member) -> list[GameEvent]:
+        """Correct what a file alone says by the state of the session."""
+        translator, state = member.translator, member.row.state
+        events: list[GameEvent] = []
+        if state.kind not in _WAITING_KINDS:
+            events += translator.end_all_waits(state.since)
+        if state.kind not in WORKING_KINDS:
+            events.append(GameEvent("idle", member.row.session_id, time=state.since, fields={"reason": state.reason}))
+        if state.kind not in (*WORKING_KINDS, *_WAITING_KINDS, "background"):
+            events += translator.finish_all_companions(state.since)
+        return events
+
+    def _find_companion(self, path: str, actor: str) -> CompanionFacts | None:
+        for member in self._watcher.list_agents(path):
+            if to_actor(member.agent_id) == actor:
+                return CompanionFacts(member.call, member.type, member.description)
+        return None
+
+    # -- events
+
+    def _translate(self, event: AnyEvent, reward: EventReward) -> list[GameEvent]:
+        member = next((one for one in self._members.values() if one.row.session_id == event.session), None)
+        if member is not None:
+            games = member.translator.translate(event)
+        elif self._absent is not None and self._absent.hero.session == event.session:
+            games = self._absent.translate(event)
+        else:
+            return []
+        if any(game.game == "leave" for game in games) and member is not None:
+            self._members.pop(member.row.path, None)
+        return add_reward(games, reward, event)
+
+    def _compare_states(self, now: float) -> list[GameEvent]:
+        """Return the events that follow from the states of the sessions, and are in no transcript."""
+        events: list[GameEvent] = []
+        rows = self._watcher.board.rows
+        for path, member in list(self._members.items()):
+            row = rows.get(path)
+            if row is None or row.column == "ended":
+                events += self._leave(member, row.state.reason if row else "its file was deleted", now)
+            elif member.state != row.state:
+                before, member.state = member.state, row.state
+                events += _describe_state(member.translator, before, row.state, to_iso_seconds(now))
+        return events
+
+
+def _describe_state(
+    translator: GameTranslator, before: SessionState | None, state: SessionState, time: str
+) -> list[GameEvent]:
+    events: list[GameEvent] = []
+    if state.kind == "compacting":
+        events += translator.start_rest(time)
+    elif before is not None and before.kind == "compacting":
+        events += translator.end_rest(time)
+    if state.kind in _WAITING_KINDS:
+        if MAIN_ACTOR not in translator.waiting:
+            events += translator.start_wait_by_state(state.kind, state.words, time)
+    elif before is not None and before.kind in _WAITING_KINDS:
+        events += translator.end_all_waits(time)
+    return events
+
+
+def _describe_arrival(past: Sequence[GameEvent], row: BoardRow) -> list[GameEvent]:
+    """Return the latest of what is known about a session that has just joined, so that its hero does not come blank."""
+    chosen: dict[str, GameEvent] = {}
+    for event in past:
+        if event.actor == MAIN_ACTOR and event.game in ("quest", "context", "todos"):
+            chosen[event.game] = event
+    if row.column == "idle":
+        chosen.pop("quest", None)
+    return list(chosen.values())
+
+
+def read_recent_events(row: BoardRow) -> list[AnyEvent]:
+    """Read the events at the end of a session's file, of which it reads about 256 KB."""
+    fold = EventFold(row.session_id)
+    try:
+        tail = read_last_lines(Path(row.path), Path(row.path).stat().st_size)
+    except OSError:
+        return []
+    events: list[AnyEvent] = []
+    for item, raw in scan_lines(split_lines(tail.data), tail.start):
+        if isinstance(item, Entry):
+            events += fold.add(item, raw, item.offset)
+    return [event for event in events if not isinstance(event, SessionStarted)]
+
+
+def add_reward(games: list[GameEvent], reward: EventReward, event: AnyEvent) -> list[GameEvent]:
+    """Attach what an event earned to its game events, and add those of the progress."""
+    flow_xp = tuple(grant for grant in reward.grants if grant.reason == "flow")
+    own_xp = tuple(grant for grant in reward.grants if grant.reason != "flow")
+    if own_xp and games:
+        games[-1] = replace(games[-1], xp=own_xp)
+    place: dict[str, Any] = {"session": event.session, "time": event.time}
+    if reward.flow is not None:
+        games.append(GameEvent("flow", **place, xp=flow_xp, fields={"meter": round(reward.flow, 3)}))
+    if reward.level is not None:
+        chest = {"id": reward.chest, "kind": "level"} if reward.chest else None
+        games.append(GameEvent("level_up", **place, fields={"level": reward.level, "chest": chest}))
+    if reward.bonus_chest is not None:
+        chest = {"id": reward.bonus_chest, "kind": get_chest_kind(reward.bonus_chest)}
+        games.append(GameEvent("chest", **place, fields={"chest": chest, "reason": reward.bonus}))
+    return games

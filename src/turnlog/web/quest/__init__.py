@@ -1,0 +1,1 @@
+"""The quest's pages, its feed of events, and its profile."""

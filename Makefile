@@ -19,7 +19,7 @@ PYTEST := TURNLOG_TEST_WHEEL=1 $(PYTEST_COMMAND)
 RUN_TESTS := TURNLOG_TEST_WHEEL=1 $(PYTHON) scripts/run_tests.py
 
 .NOTPARALLEL:
-.PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots clean
+.PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots sprites clean
 
 help:
 	@echo "make setup     install everything into .venv (requires only python3 and pip)"
@@ -36,6 +36,7 @@ help:
 	@echo "make fuzz      run the property tests with many more examples"
 	@echo "make full      run all checks, tests, fuzzers and benchmarks"
 	@echo "make screenshots  retake the pictures in docs/images (requires Chromium; for Phoenix, run make backends first)"
+	@echo "make sprites   draw the sprites of the quest again; the committed sheets come out byte for byte"
 	@echo "make wheel     build dist/turnlog-*.whl"
 	@echo "make lock      rewrite the requirements files (ARGS=--upgrade uses the newest versions)"
 	@echo "make clean     remove build, test and coverage files, but keep .venv, .tools and .backends"
@@ -108,6 +109,9 @@ screenshots: setup
 	$(BIN)/python scripts/make_screenshots.py
 	$(BIN)/python scripts/make_chat_screenshot.py
 	$(if $(wildcard .backends/phoenix),$(BIN)/python scripts/make_trace_screenshot.py)
+
+sprites: setup
+	$(BIN)/python scripts/draw_sprites.py
 
 lock:
 	@$(PYTHON) scripts/lock.py $(ARGS)

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from turnlog.errors import TurnlogError
+from turnlog.store.settings_file import SettingsPlan, apply_settings_plan
 from turnlog.trace import hook as hook_script
 from turnlog.trace.hook_settings import (
     HOOK_EVENTS,
     HookOptions,
-    SettingsPlan,
-    apply_settings_plan,
     build_hook_command,
     plan_hook_install,
     plan_hook_removal,

@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, config_file, data_dir, load_config, trace_dir
+from turnlog.api.settings_changes import carry_out_plan, hold_settings_lock
 from turnlog.entries.layout import list_config_candidates
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.live.hook_reports import inspect_spool
 from turnlog.session.clock import to_iso_time
-from turnlog.store.file_lock import try_lock_file
+from turnlog.store.settings_file import SettingsPlan
 from turnlog.trace import hook as client_hook
 from turnlog.trace.hook_settings import (
     HookOptions,
-    SettingsPlan,
-    apply_settings_plan,
     plan_hook_install,
     plan_hook_removal,
     read_installed_hooks,
@@ -32,7 +30,6 @@ from turnlog.trace.trouble import read_last_trouble
 from turnlog.trace.wakes import count_wakes
 
 SETTINGS_SCOPES = ("user", "project", "local")
-_LOCK_TIMEOUT_SECONDS = 10.0
 
 
 class HookSettings(Struct, frozen=True):
@@ -114,8 +111,8 @@ def install_hook(
         raise UsageError("targets are used only for tracing; install the hook for tracing, or omit the targets")
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
     options = HookOptions(trace_dir().absolute(), targets, config, purposes)
-    with _hold_settings_lock(dry_run):
-        return _apply(plan_hook_install(find_settings_file(scope), options, time.time()), dry_run)
+    with hold_settings_lock(dry_run):
+        return carry_out_plan(plan_hook_install(find_settings_file(scope), options, time.time()), dry_run)
 
 
 def uninstall_hook(
@@ -123,8 +120,8 @@ def uninstall_hook(
 ) -> SettingsPlan:
     """Remove the hook from Claude Code's settings, or only one of its purposes."""
     options = HookOptions(trace_dir().absolute(), purposes=_list_purposes(trace, live))
-    with _hold_settings_lock(dry_run):
-        return _apply(plan_hook_removal(find_settings_file(scope), options), dry_run)
+    with hold_settings_lock(dry_run):
+        return carry_out_plan(plan_hook_removal(find_settings_file(scope), options), dry_run)
 
 
 def _list_purposes(trace: bool, live: bool) -> tuple[str, ...]:
@@ -132,34 +129,6 @@ def _list_purposes(trace: bool, live: bool) -> tuple[str, ...]:
     if not purposes:
         raise UsageError("the hook needs a purpose; use trace, live, or both")
     return purposes
-
-
-def _apply(plan: SettingsPlan, dry_run: bool) -> SettingsPlan:
-    if not dry_run and not plan.is_idle:
-        apply_settings_plan(plan)
-    return plan
-
-
-@contextmanager
-def _hold_settings_lock(dry_run: bool) -> Iterator[None]:
-    """Let only one process at a time change the settings; otherwise, two could undo each other's changes."""
-    path = data_dir() / "hook.lock"
-    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
-    if dry_run:
-        yield
-        return
-    try:
-        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise TurnlogError(f"{path.parent}: {error.strerror}; the hook needs this folder") from None
-    while True:
-        with try_lock_file(path) as is_ours:
-            if is_ours:
-                yield
-                return
-        if time.monotonic() > deadline:
-            raise TurnlogError("another turnlog process is changing the settings; try again later")
-        time.sleep(0.05)
 
 
 def find_settings_file(scope: str) -> Path:

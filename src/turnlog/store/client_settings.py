@@ -69,7 +69,7 @@ def add_client_hooks(text: str, hooks: Mapping[str, HookSetting]) -> str:
         present = settings.get("hooks", {})
         group = {"hooks": [hook]}
         wanted = {**settings, "hooks": {**present, event: [*present.get(event, []), group]}}
-        text = _check_settings(_insert_group(text, event, group), wanted)
+        text = check_edited_settings(_insert_group(text, event, group), wanted)
     return text
 
 
@@ -79,7 +79,7 @@ def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
     while (place := _find_first_hook(settings, is_ours)) is not None:
         event, at, inner = place
         wanted = _drop_hook(settings, event, at, inner)
-        text = _check_settings(_cut_hook_out(text, settings, event, at, inner), wanted)
+        text = check_edited_settings(_cut_hook_out(text, settings, event, at, inner), wanted)
         settings = wanted
     return text
 
@@ -114,41 +114,42 @@ def _drop_hook(settings: dict[str, Any], event: str, at: int, inner: int) -> dic
 
 def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
     """Remove the largest value that contains nothing but turnlog's hook."""
-    whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
+    whole = JsonExtent(skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
     events = locate_object_values(text, top["hooks"])
     groups = settings["hooks"][event]
     if len(groups[at]["hooks"]) > 1:
         group = locate_object_values(text, locate_list_items(text, events[event])[at])
-        return _cut_member(text, locate_list_items(text, group["hooks"]), inner)
+        return cut_json_member(text, locate_list_items(text, group["hooks"]), inner)
     if len(groups) > 1:
-        return _cut_member(text, locate_list_items(text, events[event]), at)
+        return cut_json_member(text, locate_list_items(text, events[event]), at)
     if len(settings["hooks"]) > 1:
-        return _cut_member(text, *_find_member(text, top["hooks"], event))
-    return _cut_member(text, *_find_member(text, whole, "hooks"))
+        return cut_json_member(text, *find_json_member(text, top["hooks"], event))
+    return cut_json_member(text, *find_json_member(text, whole, "hooks"))
 
 
 def _insert_group(text: str, event: str, group: HookSetting) -> str:
     """Insert a group at the innermost level that exists."""
-    style = _detect_style(text)
-    whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
+    style = detect_json_style(text)
+    whole = JsonExtent(skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
     if "hooks" not in top:
-        return _insert_value(text, whole, '"hooks": ', {event: [group]}, style, 1)
+        return insert_json_value(text, whole, '"hooks": ', {event: [group]}, style, 1)
     events = locate_object_values(text, top["hooks"])
     if event not in events:
-        return _insert_value(text, top["hooks"], f"{json.dumps(event)}: ", [group], style, 2)
-    return _insert_value(text, events[event], "", group, style, 3)
+        return insert_json_value(text, top["hooks"], f"{json.dumps(event)}: ", [group], style, 2)
+    return insert_json_value(text, events[event], "", group, style, 3)
 
 
-def _detect_style(text: str) -> JsonStyle:
+def detect_json_style(text: str) -> JsonStyle:
+    """Find out how a document is laid out."""
     newline = "\r\n" if "\r\n" in text else "\n"
     indent = _INDENT_PATTERN.match(text)
     is_flat = "\n" not in text.strip() and text.strip() != "{}"
     return JsonStyle("" if is_flat else newline, indent[1] if indent else "  ")
 
 
-def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: JsonStyle, depth: int) -> str:
+def insert_json_value(text: str, extent: JsonExtent, key: str, value: Any, style: JsonStyle, depth: int) -> str:
     """Append a value to an object or list, using the layout of its other members."""
     inside = text[extent.start + 1 : extent.end - 1]
     is_flat = not style.newline or ("\n" not in inside and bool(inside.strip()))
@@ -164,14 +165,14 @@ def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: Js
     return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{before}{key}{encoded}{after}{text[extent.end - 1 :]}"
 
 
-def _find_member(text: str, extent: JsonExtent, key: str) -> tuple[list[JsonExtent], int]:
+def find_json_member(text: str, extent: JsonExtent, key: str) -> tuple[list[JsonExtent], int]:
     """Return the members of an object, including keys, and the index of the last one named `key`."""
     pairs = _locate_pairs(text, extent)
     names = [name for name, _, _ in pairs]
     return [JsonExtent(start, value.end) for _, start, value in pairs], len(names) - 1 - names[::-1].index(key)
 
 
-def _cut_member(text: str, extents: list[JsonExtent], at: int) -> str:
+def cut_json_member(text: str, extents: list[JsonExtent], at: int) -> str:
     """Remove one member, with the comma that is no longer needed."""
     if at > 0:
         return text[: extents[at - 1].end] + text[extents[at].end :]
@@ -180,7 +181,8 @@ def _cut_member(text: str, extents: list[JsonExtent], at: int) -> str:
     return text[: extents[0].start].rstrip() + text[extents[0].end :].lstrip()
 
 
-def _check_settings(text: str, wanted: dict[str, Any]) -> str:
+def check_edited_settings(text: str, wanted: dict[str, Any]) -> str:
+    """Return edited settings if they contain what they should."""
     try:
         is_right = json.loads(text) == wanted
     except ValueError:
@@ -196,10 +198,10 @@ def locate_object_values(text: str, extent: JsonExtent) -> dict[str, JsonExtent]
 
 
 def _locate_pairs(text: str, extent: JsonExtent) -> list[tuple[str, int, JsonExtent]]:
-    pairs, at = [], _skip_white_space(text, extent.start + 1)
+    pairs, at = [], skip_white_space(text, extent.start + 1)
     while text[at] != "}":
         key, after = _JSON_DECODER.raw_decode(text, at)
-        start = _skip_white_space(text, _skip_white_space(text, after) + 1)  # after the colon
+        start = skip_white_space(text, skip_white_space(text, after) + 1)  # after the colon
         _, end = _JSON_DECODER.raw_decode(text, start)
         pairs.append((key, at, JsonExtent(start, end)))
         at = _find_next_value(text, end)
@@ -208,7 +210,7 @@ def _locate_pairs(text: str, extent: JsonExtent) -> list[tuple[str, int, JsonExt
 
 def locate_list_items(text: str, extent: JsonExtent) -> list[JsonExtent]:
     """Find the extents of a list's items."""
-    items, at = [], _skip_white_space(text, extent.start + 1)
+    items, at = [], skip_white_space(text, extent.start + 1)
     while text[at] != "]":
         _, end = _JSON_DECODER.raw_decode(text, at)
         items.append(JsonExtent(at, end))
@@ -217,10 +219,11 @@ def locate_list_items(text: str, extent: JsonExtent) -> list[JsonExtent]:
 
 
 def _find_next_value(text: str, end: int) -> int:
-    at = _skip_white_space(text, end)
-    return _skip_white_space(text, at + 1) if text[at] == "," else at
+    at = skip_white_space(text, end)
+    return skip_white_space(text, at + 1) if text[at] == "," else at
 
 
-def _skip_white_space(text: str, at: int) -> int:
+def skip_white_space(text: str, at: int) -> int:
+    """Return the position of the next character that is not white space."""
     white = _WHITE_SPACE.match(text, at)
     return white.end() if white else at

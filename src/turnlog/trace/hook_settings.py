@@ -1,30 +1,37 @@
 """Installs turnlog's hooks in Claude Code's settings.json: plans the change, then applies it in one reversible step.
 
-<settings>.before-turnlog       the file before the first change; deleted when it has been restored
+`store.settings_file` keeps a copy of the file before the first change.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.errors import TurnlogError
-from turnlog.store.archive import durable_write
 from turnlog.store.client_settings import (
     HookSetting,
     add_client_hooks,
     iter_our_hooks,
     parse_client_settings,
     remove_client_hooks,
+)
+from turnlog.store.settings_file import (
+    SettingsPlan,
+    build_backup_path,
+    decode_settings_text,
+    encode_settings_text,
+    name_settings_file,
+    read_settings_bytes,
+    read_settings_text,
+    resolve_settings_path,
 )
 from turnlog.trace import hook as hook_script
 
@@ -46,7 +53,6 @@ HOOK_TIMEOUT_SECONDS = 10
 """Without a timeout, Claude Code gives all SessionEnd hooks together one and a half seconds."""
 _HOOK_OPTIONS = ("--config", "--for", "--since", "--target")
 _OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class HookOptions(NamedTuple):
@@ -64,25 +70,6 @@ class HookOptions(NamedTuple):
     def events(self) -> tuple[str, ...]:
         """The events at which Claude Code runs it."""
         return tuple(dict.fromkeys(event for purpose in self.purposes for event in HOOK_EVENTS[purpose]))
-
-
-class SettingsPlan(NamedTuple):
-    """A planned change to a settings file."""
-
-    path: Path
-    """The real path, with links resolved."""
-    before: bytes | None
-    """The file's current content, or None if it doesn't exist."""
-    after: bytes | None
-    """The file's new content, or None if it will be deleted."""
-    backup: Path
-    makes_backup: bool = False
-    drops_backup: bool = False
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the plan changes nothing."""
-        return self.before == self.after
 
 
 class InstalledHooks(NamedTuple):
@@ -127,7 +114,7 @@ def is_our_hook(text: str) -> bool:
 
 def read_installed_hooks(path: Path) -> InstalledHooks:
     """Read which of turnlog's hooks a settings file contains."""
-    return _find_installed_hooks(parse_client_settings(_read_text(_resolve_path(path))[1]))
+    return _find_installed_hooks(parse_client_settings(read_settings_text(resolve_settings_path(path))[1]))
 
 
 def _find_installed_hooks(settings: Mapping[str, Any]) -> InstalledHooks:
@@ -167,22 +154,22 @@ def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsP
 
 def _plan_exact_hooks(path: Path, options: HookOptions, since: int) -> SettingsPlan:
     """Plan to install these hooks and remove all other hooks of turnlog."""
-    real = _resolve_path(path)
-    before, text = _read_text(real)
+    real = resolve_settings_path(path)
+    before, text = read_settings_text(real)
     installed = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
     ours: HookSetting = {
         "type": "command",
         "command": build_hook_command(options, since),
         "timeout": HOOK_TIMEOUT_SECONDS,
     }
-    backup = _build_backup_path(real)
+    backup = build_backup_path(real)
     if sorted(installed, key=_get_event) == sorted(((event, ours) for event in options.events), key=_get_event):
         return SettingsPlan(real, before, before, backup)
-    with _name_file(real):
+    with name_settings_file(real):
         rest = remove_client_hooks(text, is_our_hook) if installed else text
         after = add_client_hooks(rest, dict.fromkeys(options.events, ours))
     return SettingsPlan(
-        real, before, _encode_text(before, after), backup, makes_backup=before is not None and not installed
+        real, before, encode_settings_text(before, after), backup, makes_backup=before is not None and not installed
     )
 
 
@@ -196,9 +183,9 @@ def plan_hook_removal(path: Path, options: HookOptions | None = None) -> Setting
         installed = read_installed_hooks(path)
         rest = tuple(name for name in installed.purposes if name not in options.purposes)
         if rest == installed.purposes:
-            real = _resolve_path(path)
-            data = _read_bytes(real)
-            return SettingsPlan(real, data, data, _build_backup_path(real))
+            real = resolve_settings_path(path)
+            data = read_settings_bytes(real)
+            return SettingsPlan(real, data, data, build_backup_path(real))
         if rest:
             kept = HookOptions(options.folder, purposes=rest)
             if "trace" in rest:
@@ -208,84 +195,21 @@ def plan_hook_removal(path: Path, options: HookOptions | None = None) -> Setting
 
 
 def _plan_whole_removal(path: Path) -> SettingsPlan:
-    real = _resolve_path(path)
-    before, text = _read_text(real)
-    backup = _build_backup_path(real)
+    real = resolve_settings_path(path)
+    before, text = read_settings_text(real)
+    backup = build_backup_path(real)
     if not any(iter_our_hooks(parse_client_settings(text), is_our_hook)):
         return SettingsPlan(real, before, before, backup)
-    with _name_file(real):
+    with name_settings_file(real):
         remaining = remove_client_hooks(text, is_our_hook)
     original = backup.read_bytes() if backup.is_file() else None
-    if original is not None and _normalise_settings(_decode_text(original, backup)) == _normalise_settings(remaining):
+    if original is not None and _normalise_settings(decode_settings_text(original, backup)) == _normalise_settings(
+        remaining
+    ):
         return SettingsPlan(real, before, original, backup, drops_backup=True)
     if original is None and not parse_client_settings(remaining):
         return SettingsPlan(real, before, None, backup)
-    return SettingsPlan(real, before, _encode_text(before, remaining), backup)
-
-
-def apply_settings_plan(plan: SettingsPlan) -> None:
-    """Apply a plan, unless the file has changed in the meantime."""
-    if plan.is_idle:
-        return
-    if _read_bytes(plan.path) != plan.before:
-        raise TurnlogError(f"{plan.path}: modified by another program, so nothing was written; try again")
-    mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
-    if plan.makes_backup and plan.before is not None:
-        durable_write.write_durably(plan.backup, plan.before, mode)
-    if plan.after is None:
-        plan.path.unlink()
-    else:
-        durable_write.write_durably(plan.path, plan.after, mode)
-    if plan.drops_backup:
-        plan.backup.unlink(missing_ok=True)
-
-
-def _resolve_path(path: Path) -> Path:
-    return Path(os.path.realpath(path))
-
-
-def _build_backup_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.before-turnlog")
-
-
-def _read_bytes(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TurnlogError(f"{path}: {error.strerror}") from None
-
-
-def _read_text(path: Path) -> tuple[bytes | None, str]:
-    """Read a file's bytes, and its text without a byte order mark; raise an error if it doesn't contain settings."""
-    data = _read_bytes(path)
-    text = _decode_text(data or b"", path)
-    with _name_file(path):
-        parse_client_settings(text)
-    return data, text
-
-
-@contextmanager
-def _name_file(path: Path) -> Iterator[None]:
-    """Put the file's name before what is wrong with its settings."""
-    try:
-        yield
-    except TurnlogError as error:
-        raise TurnlogError(f"{path}: {error}") from None
-
-
-def _decode_text(data: bytes, path: Path) -> str:
-    try:
-        return data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise TurnlogError(f"{path}, line {line}: not UTF-8; correct the file first") from None
-
-
-def _encode_text(before: bytes | None, text: str) -> bytes:
-    has_mark = before is not None and before.startswith(_BYTE_ORDER_MARK.encode())
-    return (_BYTE_ORDER_MARK + text if has_mark else text).encode()
+    return SettingsPlan(real, before, encode_settings_text(before, remaining), backup)
 
 
 def _normalise_settings(text: str) -> str:

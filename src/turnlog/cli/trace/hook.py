@@ -9,7 +9,6 @@ import click
 
 if TYPE_CHECKING:
     from turnlog.api.trace_hook import HookSettings, HookStatus
-    from turnlog.trace.hook_settings import SettingsPlan
 
 _USER_OPTION = click.option("--user", "scope", flag_value="user", default=True,
                      help="Use your user settings, for all projects (default).")  # fmt: skip
@@ -73,11 +72,12 @@ def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run
     """
     from turnlog.api.trace_hook import install_hook
     from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.settings_plans import print_settings_plan
     from turnlog.trace.hook_settings import read_installed_hooks
 
     is_traced = trace or not live or bool(names)
     plan = install_hook(scope, trace=is_traced, live=live, targets=names, dry_run=dry_run)
-    _print_plan(plan, "hook installed", dry_run)
+    print_settings_plan(plan, "hook installed", dry_run)
     if not dry_run and read_installed_hooks(plan.path).is_disabled:
         print_remark("disableAllHooks is set in this file: Claude Code runs no hooks until you remove it.")
     if is_traced:
@@ -100,10 +100,11 @@ def uninstall(scope: str, trace: bool, live: bool, dry_run: bool) -> None:
     Spans in the outbox are kept.
     """
     from turnlog.api.trace_hook import uninstall_hook
+    from turnlog.cli.settings_plans import print_settings_plan
 
     is_whole = not trace and not live
     plan = uninstall_hook(scope, trace=trace or is_whole, live=live or is_whole, dry_run=dry_run)
-    _print_plan(plan, "hook removed", dry_run)
+    print_settings_plan(plan, "hook removed", dry_run)
 
 
 @hook.command()
@@ -123,33 +124,6 @@ def status(as_json: bool) -> None:
         print_json(to_document(found))
     else:
         print_lines(_render_status(found))
-
-
-def _print_plan(plan: SettingsPlan, effect: str, dry_run: bool) -> None:
-    from turnlog.cli.output import print_lines, print_remark
-    from turnlog.cli.terminal import make_visible
-
-    if plan.is_idle:
-        print_remark(f"{plan.path}: nothing to do.")
-        return
-    if dry_run:
-        print_lines(_render_difference(plan))
-        print_remark("Nothing was written: this was a dry run.")
-        return
-    print_lines([f"{make_visible(str(plan.path))}: {effect}."])
-    if plan.backup.exists():
-        print_lines([f"The previous settings are in {make_visible(str(plan.backup))}."])
-
-
-def _render_difference(plan: SettingsPlan) -> list[str]:
-    import difflib
-
-    from turnlog.cli.terminal import make_visible
-
-    before, after = ((data or b"").decode(errors="replace").splitlines() for data in (plan.before, plan.after))
-    return [
-        make_visible(text) for text in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="")
-    ]
 
 
 def _render_targets(names: Sequence[str]) -> list[str]:

@@ -97,6 +97,14 @@ if TYPE_CHECKING:
         update_index,
         verify_index,
     )
+    from turnlog.api.mcp_installation import (
+        McpChange,
+        McpSettings,
+        McpStatus,
+        install_mcp_server,
+        read_mcp_status,
+        uninstall_mcp_server,
+    )
     from turnlog.api.notifications import (
         NotifyStatus,
         NotifyTestReport,
@@ -209,6 +217,9 @@ _NAMES_BY_MODULE = {
         "IndexRefresh IndexReport IndexVerification compact_index read_index_status rebuild_index update_index"
         " verify_index"
     ),
+    "turnlog.api.mcp_installation": (
+        "McpChange McpSettings McpStatus install_mcp_server read_mcp_status uninstall_mcp_server"
+    ),
     "turnlog.api.notifications": (
         "NotifyStatus NotifyTestReport load_notify_config read_notify_status run_notifier send_test_notifications"
     ),
@@ -307,6 +318,9 @@ __all__ = [
     "LostSession",
     "LostSessionList",
     "MatchedSession",
+    "McpChange",
+    "McpSettings",
+    "McpStatus",
     "Message",
     "MessageList",
     "NotFound",
@@ -394,6 +408,7 @@ __all__ = [
     "flush_traces",
     "fork_session",
     "install_hook",
+    "install_mcp_server",
     "iter_events",
     "list_archive",
     "list_board",
@@ -419,6 +434,7 @@ __all__ = [
     "read_archive_status",
     "read_hook_status",
     "read_index_status",
+    "read_mcp_status",
     "read_notify_status",
     "read_trace_status",
     "rebuild_index",
@@ -444,6 +460,7 @@ __all__ = [
     "undelete_session",
     "undo",
     "uninstall_hook",
+    "uninstall_mcp_server",
     "unpack_sessions",
     "update_index",
     "verify_archive",

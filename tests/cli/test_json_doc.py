@@ -307,3 +307,9 @@ def test_every_key_of_hook_status_is_documented_and_printed(
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "trouble").write_text("no room")
     assert set(keys(turnlog("hook", "status", "--json").json)) == documented("hook status")
+
+
+def test_mcp_status(machine: Machine, turnlog: Turnlog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    turnlog("mcp", "install", "--skill")
+    assert set(keys(turnlog("mcp", "status", "--json").json)) == documented("mcp status")

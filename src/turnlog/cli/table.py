@@ -98,6 +98,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
             changes="chat",
             adds="chat",
         ),
+        "mcp": CommandRow(".mcp.mcp", "Let an agent search and read past sessions (MCP server)."),
     },
     "Maintain": {
         "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),

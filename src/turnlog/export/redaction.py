@@ -6,6 +6,7 @@ places. The copies are in a folder that only the user can read, and are deleted 
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,19 @@ class ExportRedaction:
     def text(self, text: str) -> str:
         """Redact the known secrets in text such as a path, without counting them."""
         return self._redactor.make_rehearsal().redact_text(text)
+
+    def redact_line(self, line: bytes) -> bytes:
+        """Redact one line of a session file, without counting; call `learn_secrets` first."""
+        redactor = self._redactor.make_rehearsal()
+        try:
+            body = json.loads(line)
+        except (ValueError, RecursionError):
+            return redactor.redact_file_data(line)
+        return encode_json_line(redactor.redact_entry_body(body)) if isinstance(body, dict) else b""
+
+    def redact_data(self, data: bytes) -> bytes:
+        """Redact the content of a file, without counting; call `learn_secrets` first."""
+        return self._redactor.make_rehearsal().redact_file_data(data)
 
     def learn_secrets(self, paths: list[Path]) -> None:
         """Collect every secret in the given sessions and their sub-agents."""

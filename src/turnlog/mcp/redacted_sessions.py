@@ -1,0 +1,117 @@
+"""Opens sessions without their secrets: everything that an agent reads comes from redacted copies.
+
+A secret that a rule finds once is replaced everywhere, in every session that was read since the server started. The
+copies are in a folder that only the user can read, and are deleted when the server stops.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.api.config import Config
+from turnlog.entries.agents import list_agent_files
+from turnlog.errors import TurnlogError, Unreadable
+from turnlog.export.redaction import ExportRedaction
+from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS
+from turnlog.redact.plausibility import has_letters_and_digits
+from turnlog.redact.redactor import MIN_KNOWN_SECRET_CHARS
+from turnlog.redact.rules import SecretRules
+from turnlog.session.session import Session
+
+_MAX_OPEN_SESSIONS = 8
+
+FileStates = tuple[tuple[str, int, int], ...]
+"""The path, size and time of each file of a session."""
+
+
+class OpenCopy(NamedTuple):
+    """An open session, and what its files looked like when it was read."""
+
+    session: Session
+    states: FileStates
+    stack: contextlib.ExitStack
+
+
+class RedactedSessions:
+    """The sessions that were read last."""
+
+    def __init__(self, config: Config, *, redact: bool = True) -> None:
+        self._gap = timedelta(minutes=config.gap_minutes)
+        self._redaction = ExportRedaction(SecretRules()) if redact else None
+        self._copies: OrderedDict[Path, OpenCopy] = OrderedDict()
+        self._learned: dict[Path, FileStates] = {}
+
+    def open_session(self, path: Path) -> Session:
+        """Open a session; the copy stays open for the next calls, until its files change."""
+        states = _read_states(path)
+        known = self._copies.pop(path, None)
+        if known and known.states != states:
+            known.stack.close()
+            known = None
+        self._copies[path] = known or self._copy_session(path, states)
+        while len(self._copies) > _MAX_OPEN_SESSIONS:
+            self._copies.popitem(last=False)[1].stack.close()
+        return self._copies[path].session
+
+    def learn_secrets(self, path: Path) -> None:
+        """Collect the secrets of a session, so that they are replaced in any text."""
+        states = _read_states(path)
+        if self._redaction and self._learned.get(path) != states:
+            self._redaction.learn_secrets([path])
+            self._learned[path] = states
+
+    def redact_text(self, text: str) -> str:
+        """Replace known secrets, and those that the rules find."""
+        return self._redaction.text(text) if self._redaction else text
+
+    def redact_label(self, text: str, paths: Iterable[Path]) -> str:
+        """Replace secrets in a title or a path from the index.
+
+        The sessions that it comes from are read only if one of their secrets may be in it: reading all sessions of a
+        list would take minutes.
+        """
+        if self._redaction and _may_hold_secret(text):
+            for path in paths:
+                with contextlib.suppress(TurnlogError):  # a deleted session has no text left to tell its secrets
+                    self.learn_secrets(path)
+        return self.redact_text(text)
+
+    def redact_line(self, line: bytes) -> bytes:
+        """Replace the secrets in one line of a session file."""
+        return self._redaction.redact_line(line) if self._redaction else line
+
+    def redact_data(self, data: bytes) -> bytes:
+        """Replace the secrets in the content of a file."""
+        return self._redaction.redact_data(data) if self._redaction else data
+
+    def close(self) -> None:
+        """Close all sessions and delete the copies."""
+        while self._copies:
+            self._copies.popitem()[1].stack.close()
+
+    def _copy_session(self, path: Path, states: FileStates) -> OpenCopy:
+        self.learn_secrets(path)
+        with contextlib.ExitStack() as stack:
+            copy = stack.enter_context(self._redaction.copy_redacted(path)) if self._redaction else path
+            session = stack.enter_context(Session.open(copy, gap=self._gap))
+            return OpenCopy(session, states, stack.pop_all())
+
+
+def _may_hold_secret(text: str) -> bool:
+    """Return whether text may contain a secret that only the rest of its session reveals (see `redact.redactor`)."""
+    is_long = any(len(word) >= MIN_KNOWN_KEY_LINE_CHARS for word in text.split())
+    return is_long or (len(text) >= MIN_KNOWN_SECRET_CHARS and has_letters_and_digits(text))
+
+
+def _read_states(path: Path) -> FileStates:
+    try:
+        files = [path, *(agent.path for agent in list_agent_files(path))]
+        states = [(str(file), file.stat()) for file in files]
+    except OSError as error:
+        raise Unreadable(f"{path.stem}: {error.strerror}; the session can't be read now") from None
+    return tuple((name, status.st_size, status.st_mtime_ns) for name, status in states)

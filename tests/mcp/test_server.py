@@ -1,0 +1,158 @@
+"""The server over standard input and output, with the client of the official package."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from tests.mcp.conftest import FOREIGN, OWN, Shelf, quoted, with_client
+from tests.session.build import Build
+from turnlog.mcp.pages import count_tokens
+
+
+def fill(shelf: Shelf) -> None:
+    own, foreign = Build(), Build()
+    own.prompt("Why is the cent rounding wrong?")
+    own.call("c1", "Bash", {"command": "pytest -q"})
+    own.result("c1", "1 failed: cent rounding", error=True)
+    own.answer("Because of floats.")
+    foreign.prompt("Move the ledger to cent amounts")
+    foreign.answer("Done.")
+    shelf.add(OWN, own)
+    shelf.add(FOREIGN, foreign, shelf.foreign)
+
+
+def test_a_client_finds_read_only_tools_with_short_descriptions(shelf: Shelf) -> None:
+    async def work(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = with_client(shelf, work)
+    assert [tool.name for tool in tools] == [
+        "search_sessions", "list_sessions", "get_session", "get_turns",
+        "get_messages", "get_files_touched", "get_file_version", "get_usage",
+    ]  # fmt: skip
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.destructive_hint
+        assert len(tool.description) <= 120
+        assert tool.input_schema["additionalProperties"] is False
+        assert "$ref" not in json.dumps(tool.input_schema)
+    listed = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in tools])
+    assert count_tokens(listed) < 2_500
+
+
+def test_a_client_searches_and_reads_on_from_a_hit(shelf: Shelf) -> None:
+    fill(shelf)
+
+    async def work(client: Client) -> list[str]:
+        found = await client.call_tool("search_sessions", {"query": "cent rounding"})
+        turns = await client.call_tool("get_turns", {"session": OWN[:8]})
+        assert not found.is_error
+        assert not turns.is_error
+        return [item.text for answer in (found, turns) for item in answer.content if item.type == "text"]
+
+    search, turns = map(quoted, with_client(shelf, work))
+    assert "aaaaaaaa" in search
+    assert "turn 1, prompt" in search
+    assert "bbbbbbbb" not in search
+    assert "call Bash: pytest -q" in turns
+    assert "error: 1 failed: cent rounding" in turns
+    assert "answer: Because of floats." in turns
+
+
+def test_sessions_are_resources(shelf: Shelf) -> None:
+    fill(shelf)
+
+    async def work(client: Client) -> Any:
+        listed = (await client.list_resources()).resources
+        text = (await client.read_resource(listed[0].uri)).contents[0]
+        with pytest.raises(MCPError, match="no session bbbbbbbb"):
+            await client.read_resource(f"turnlog://session/{FOREIGN}")
+        with pytest.raises(MCPError, match="resources start with"):
+            await client.read_resource("file:///etc/passwd")
+        return listed, text
+
+    listed, text = with_client(shelf, work)
+    assert [item.uri for item in listed] == [f"turnlog://session/{OWN}"]
+    assert listed[0].title == "Why is the cent rounding wrong?"
+    assert "1. " in quoted(text.text)
+
+
+def test_all_projects_can_be_read_if_the_user_allows_it(shelf: Shelf) -> None:
+    fill(shelf)
+
+    async def work(client: Client) -> str:
+        answer = await client.call_tool("list_sessions", {})
+        return answer.content[0].text  # type: ignore[union-attr]
+
+    text = quoted(with_client(shelf, work, "--all-projects"))
+    assert "aaaaaaaa" in text
+    assert "bbbbbbbb" in text
+    assert str(shelf.foreign) in text
+
+
+def test_wrong_calls_are_answered_with_what_is_wrong(shelf: Shelf) -> None:
+    async def work(client: Client) -> list[Any]:
+        return [
+            await client.call_tool("delete_session", {}),
+            await client.call_tool("get_turns", {"session": "last", "first": 0}),
+            await client.call_tool("get_turns", {"session": "last"}),
+            await client.call_tool("search_sessions", {"query": "(a"}),
+            await client.call_tool("search_sessions", {"query": "rounding"}),
+        ]
+
+    answers = with_client(shelf, work)
+    texts = [answer.content[0].text for answer in answers]
+    assert [answer.is_error for answer in answers] == [True, True, True, True, False]
+    assert texts[0].startswith("unknown tool; use one of search_sessions")
+    assert texts[1] == "invalid arguments: Expected `int` >= 1 - at `$.first`"
+    assert texts[2] == f"no session in the project {shelf.project}"
+    assert "this parenthesis is never closed" in texts[3]
+    assert texts[4] == "No sessions here yet."
+
+
+def test_lines_that_are_no_messages_do_not_end_the_server(shelf: Shelf) -> None:
+    fill(shelf)
+    first = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+    }  # fmt: skip
+    call = {"name": "list_sessions", "arguments": {}}
+    lines: list[Any] = [
+        first,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    text = "not json\n[]\n\xff\n" + "".join(json.dumps(line) + "\n" for line in lines)
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "turnlog", "mcp"], cwd=shelf.project, text=True, encoding="latin-1",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(text)
+        server.stdin.flush()
+        answers: dict[Any, Any] = {}
+        while 2 not in answers:
+            answer = json.loads(server.stdout.readline())
+            answers[answer.get("id")] = answer
+        server.stdin.close()
+        assert server.wait(timeout=120) == 0
+    assert "aaaaaaaa" in answers[2]["result"]["content"][0]["text"]
+
+
+def test_files_of_the_project_are_not_imported(shelf: Shelf) -> None:
+    """A cloned project may contain a `turnlog.py` or a `mcp.py` that wants to be run."""
+    for name in ("turnlog", "mcp", "mcp_types", "anyio"):
+        (shelf.project / f"{name}.py").write_text("raise SystemExit('imported from the project')\n")
+
+    async def work(client: Client) -> int:
+        return len((await client.list_tools()).tools)
+
+    assert with_client(shelf, work) == 8

@@ -67,6 +67,10 @@ class Client:
         """Not needed here."""
         return False
 
+    def rewind(self) -> tuple[str, ...]:
+        """Not needed here."""
+        return ()
+
     def leave(self) -> None:
         """Not needed here."""
 

@@ -241,6 +241,10 @@ class Memory:
         self._paused: list[list[Object]] = []
         """Answers that are gone on with when they come back."""
 
+    def rewind(self) -> None:
+        """A person went back: the next request need not begin like the one before."""
+        self._asked.clear()
+
     def gave(self, message: Object) -> None:
         """Remember an answer: what is in it may come back, but only as it was."""
         if message.get("stop_reason") == "pause_turn":

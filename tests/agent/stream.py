@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from tests.agent.desk import Desk
@@ -36,11 +37,15 @@ def kinds(told: list[Json]) -> list[str]:
 class Talk:
     """A program that talks with turnlog in lines of JSON."""
 
-    def __init__(self, here: Desk, *words: str) -> None:
+    def __init__(self, here: Desk, *words: str, environ: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "turnlog", "chat", *STREAMS[1:], *words],
-            cwd=here.cwd, env=here.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            cwd=here.cwd,
+            env={**here.environ, **(environ or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.told: list[Json] = []
 
     def say(self, *messages: Json) -> None:

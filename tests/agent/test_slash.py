@@ -45,6 +45,10 @@ class Room:
         self.asked.append(f"compact {instructions}")
         return instructions != "stop"
 
+    def rewind(self) -> tuple[str, ...]:
+        self.asked.append("rewind")
+        return ()
+
     def leave(self) -> None:
         self.asked.append("leave")
 

@@ -76,6 +76,14 @@ class AgentConversation:
                 "assistant", drop_final_thinking(block for block in last["content"] if block not in open_calls)
             )
 
+    def replace_messages(self, messages: Iterable[Object], thought_by: Mapping[str, str], used: int) -> None:
+        """Continue from an earlier state of the session."""
+        self._messages, self._settled, self.used = [], [], used
+        self._thought_by = dict(thought_by)
+        self.cleared.clear()
+        for message in messages:
+            self._append_content(str(message["role"]), to_blocks(message["content"]))
+
     def restart_from_summary(self, summary: str) -> None:
         """Replace all messages with a summary."""
         self._messages = [{"role": "user", "content": to_blocks(summary)}]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -44,6 +44,10 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.events import RetryStarted
 from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestCancelled, RequestRejected, ServerBusy
 from turnlog.model.request import ModelRequest
+
+if TYPE_CHECKING:
+    from turnlog.agent.file_history.history import FileHistory
+    from turnlog.agent.resume.resume import ResumableSession
 
 CONTINUE_INSTRUCTION = (
     "Output token limit hit. Continue exactly where you were cut off, without an apology and without repeating"
@@ -106,7 +110,9 @@ class AgentLoop:
         """Run one turn, from the person's prompt until the model stops."""
         if not cancel.is_set:
             self._make_room(cancel)  # before the prompt, which would otherwise become part of the summary
-        self.record.write_prompt(content, **fields)
+        prompt = self.record.write_prompt(content, **fields)
+        if self._agent is None and self.shared.history is not None:
+            self.shared.history.begin_turn(prompt)
         self.conversation.add_user_content(content)
         return self.run_to_rest(cancel)
 
@@ -261,6 +267,13 @@ class AgentLoop:
         self.record.write_failure(text, _classify_error(error), error.status, error.kind)
         return text
 
+    def rewind(self, found: ResumableSession | None) -> None:
+        """Continue from an earlier state of this session; without one, from before the first prompt."""
+        self.record.rewind(found.leaf if found else None)
+        messages, thought_by, used = (found.messages, found.thought_by, found.used) if found else ([], {}, 0)
+        self.conversation.replace_messages(messages, thought_by, used)
+        self.shared.todos[:] = found.todos if found else []
+
     # -- the window
 
     def _make_room(self, cancel: Cancel) -> None:
@@ -349,8 +362,13 @@ class AgentLoop:
             environ=self.setup.environ,
             progress=progress,
             todos=self.shared.todos,
+            keep_before_change=partial(self._keep_before_change, call),
             is_unreadable=self.setup.guard.build_unreadable_check(place),
         )
+
+    def _keep_before_change(self, call: str, path: Path) -> None:
+        if self.shared.history is not None:
+            self.shared.history.keep_before_change(path, self.record.get_call_entry(call))
 
 
 class SharedState:
@@ -360,6 +378,8 @@ class SharedState:
         self.files = SeenFiles()
         self.shells = Shells(folder / "background")
         self.todos: list[Object] = []
+        self.history: FileHistory | None = None
+        """The copies of changed files; None if none are made."""
 
     def collect_news(self) -> Iterator[str]:
         """Yield notices for the model about background commands and changed files, each only once."""

@@ -37,6 +37,7 @@ from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
+    from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
     from turnlog.agent.resume.tool_state import SeenFile
@@ -66,6 +67,10 @@ class StartOptions(NamedTuple):
     url: str | None = None
     ignores_hooks: bool = False
     """Whether to start even if hooks that would guard the session can't run."""
+    leaf: str | None = None
+    """The last entry to keep of the resumed session."""
+    copies_files: bool = False
+    """Whether to copy files before they are changed, so that a person can rewind."""
 
 
 class StartedSession(NamedTuple):
@@ -129,6 +134,8 @@ class SessionStarter:
         owner = self._acquire_owner(record, is_new=found is None or options.is_forked)
         try:
             loop = self._build_loop(setup, record, found, watch, person)
+            if options.copies_files and may_copy_files(settings, environ):
+                loop.shared.history = self._build_history(loop, found)
         except BaseException:
             owner.close()
             raise
@@ -221,7 +228,7 @@ class SessionStarter:
         if is_demo(path):
             raise NotFound(f"{options.resume}: demo sessions can't be resumed")
         try:
-            return load_resumable_session(path)
+            return load_resumable_session(path, options.leaf)
         except Refused as error:
             raise Refused(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
@@ -250,6 +257,22 @@ class SessionStarter:
 
         return acquire_session(record.path, self.cwd, self.data / "locks", is_new=is_new)
 
+    def _build_history(self, loop: AgentLoop, found: ResumableSession | None) -> FileHistory | None:
+        """Return the history of files, or None if the session is not in a config folder, where copies belong."""
+        from turnlog.agent.events import WarningIssued
+        from turnlog.agent.file_history.history import FileHistory
+
+        projects = loop.record.path.parents[1]
+        if projects.name != "projects":
+            return None
+        return FileHistory(
+            projects.parent / "file-history" / loop.record.session_id,
+            self.cwd,
+            loop.record.write_file_history,
+            lambda text: loop.tell(WarningIssued(text)),
+            found.snapshots if found and found.path == loop.record.path else None,
+        )
+
     def _build_loop(
         self,
         setup: AgentSetup,
@@ -269,9 +292,15 @@ class SessionStarter:
         return AgentLoop(setup, record, conversation, watch, person, shared=shared)
 
 
+def may_copy_files(settings: Settings, environ: Mapping[str, str]) -> bool:
+    """Return whether the settings and the environment let the client copy the files that it changes."""
+    is_disabled = environ.get("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING", "").lower() in ("1", "true", "yes", "on")
+    return not is_disabled and settings.get_value("fileCheckpointingEnabled", bool) is not False
+
+
 def derive_start_options(options: StartOptions, resume: str | None = None) -> StartOptions:
     """Return the same options for a different session: a new one or the one to resume."""
-    return options._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
+    return options._replace(resume=resume, is_continued=False, is_forked=False, session_id=None, leaf=None)
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:

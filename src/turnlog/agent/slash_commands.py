@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -38,6 +38,10 @@ class CommandHost(Protocol):
 
     def compact(self, instructions: str) -> bool:
         """Replace the conversation with a summary; return False if that was interrupted."""
+        ...
+
+    def rewind(self) -> Sequence[str]:
+        """Let the person go back to an earlier prompt; return the lines to show."""
         ...
 
     def leave(self) -> None:
@@ -90,6 +94,9 @@ class PrintCommandHost(NamedTuple):
     def compact(self, instructions: str) -> bool:
         self.loop.compact(instructions, self.cancel)
         return True
+
+    def rewind(self) -> Sequence[str]:
+        return ()
 
     def leave(self) -> None:
         pass
@@ -189,6 +196,10 @@ def _run_context(host: CommandHost, arguments: str) -> Iterator[str]:
     yield f"{basis} estimated from text length. /context --raw prints the next request."
 
 
+def _run_rewind(host: CommandHost, _arguments: str) -> Iterator[str]:
+    yield from host.rewind()
+
+
 def _run_exit(host: CommandHost, _arguments: str) -> Iterator[str]:
     host.leave()
     return iter(())
@@ -215,9 +226,10 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "context": SlashCommand(
         "show what fills the context window; --raw shows the next request", _run_context, "[--raw]"
     ),
+    "rewind": SlashCommand("go back to an earlier prompt: the conversation, the files, or both", _run_rewind),
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
 PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
 """Commands that work in print mode, where nobody is waiting for the next prompt."""
-UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact"})
+UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact", "rewind"})
 """Commands without a remark in the session: they write their own entries or are not about the session."""

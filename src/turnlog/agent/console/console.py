@@ -5,7 +5,7 @@ The main thread reads the keyboard while another thread runs the turn (`turn_wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnlog.agent.briefing.plan_mode import PlanModeTracker
@@ -207,6 +207,14 @@ class Console:
 
     def compact(self, instructions: str) -> bool:
         return self._work.run_in_thread(self._session, lambda cancel: self.loop.compact(instructions, cancel))
+
+    def rewind(self) -> Sequence[str]:
+        """Let the person go back to an earlier prompt, which they can then edit and send again."""
+        from turnlog.agent.console.rewind_dialog import ask_and_rewind  # imports the whole session package
+
+        lines, draft = ask_and_rewind(self.loop, self._work.read_answer, self._screen)
+        self._work.draft.text = draft or self._work.draft.text
+        return lines
 
     def leave(self) -> None:
         self._work.is_leaving = True

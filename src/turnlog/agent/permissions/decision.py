@@ -45,6 +45,10 @@ class CallGuard(Protocol):
         """Decide whether a call may run."""
         ...
 
+    def find_change_refusal(self, path: Path, place: Workspace) -> str | None:
+        """Return why a file may not be changed without asking, even in a mode that accepts edits."""
+        ...
+
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to `settings.local.json` and return the path."""
         ...

@@ -78,6 +78,12 @@ class SettingsGuard:
             found = Decision("ask", f"{_UNCHECKABLE_REASON} ({error})", is_firm=True)
         return apply_mode(found, mode)
 
+    def find_change_refusal(self, path: Path, place: Workspace) -> str | None:
+        """Return why a file may not be changed without asking, even in a mode that accepts edits."""
+        found = self._decide_file_call("Write", {"file_path": str(path)}, self._build_access(place, "acceptEdits"))
+        decision = apply_mode(found, "acceptEdits")
+        return None if decision.verdict == "allow" else decision.reason or "a rule protects it"
+
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to the folder's local settings, apply them immediately, and return the path."""
         path = place.root / ".claude" / "settings.local.json"

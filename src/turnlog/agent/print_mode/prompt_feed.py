@@ -18,9 +18,11 @@ from turnlog.agent.briefing.system_prompt import build_system_prompt
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode.program_person import ProgramPerson
+from turnlog.agent.record.chain import create_record_id
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.slash_commands import PRINTABLE_COMMANDS, SLASH_COMMANDS
 from turnlog.agent.tools.call_result import to_object
+from turnlog.entries.layout import is_session_id
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.model.cancel import Cancel
 
@@ -67,6 +69,7 @@ class PromptFeed:
         """Asks the program for permission; None if the program does not answer such requests."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
+        self._prompt_ids: set[str] = set()
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
     def next_message(self) -> FeedMessage | None:
@@ -102,11 +105,19 @@ class PromptFeed:
             raise TurnlogError(f"standard input, line {number}: not valid JSON ({error})") from None
         kind = found.get("type") if isinstance(found, dict) else None
         if kind == "user":
-            self._waiting.put(_parse_message(number, found))
+            message = _parse_message(number, found)
+            self._waiting.put(message._replace(uuid=self._choose_prompt_id(message.uuid)))
         elif kind == "control_request":
             self._respond_to_request(found)
         elif kind == "control_response" and self._program is not None:
             self._program.accept_response(to_object(found.get("response")))
+
+    def _choose_prompt_id(self, given: str | None) -> str:
+        """Return the id that the program gave its prompt, unless it is no UUID or was used before."""
+        is_good = given is not None and is_session_id(given) and given not in self._prompt_ids
+        uuid = given if is_good and given and self._loop.record.is_unused_id(given) else create_record_id()
+        self._prompt_ids.add(uuid)
+        return uuid
 
     # -- requests about the session
 
@@ -141,6 +152,10 @@ class PromptFeed:
             setup.guard.mode = mode
             self._loop.record.write_permission_mode(mode)
             return {"mode": mode}
+        if kind == "rewind_files":
+            from turnlog.agent.print_mode.file_rewind import answer_rewind_request
+
+            return answer_rewind_request(self._loop, request)
         raise TurnlogError(f"Unsupported control request subtype: {kind}")
 
     def _initialize(self, request: Object) -> dict[str, Any]:

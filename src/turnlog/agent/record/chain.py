@@ -76,12 +76,17 @@ class EntryChain:
         return self.path.parents[1] if self._agent_id else self.path.with_suffix("")
 
     def _write_entry(
-        self, body: LineBody, *, flush: bool = False, build_following: Callable[[], list[LineBody]] = list
+        self,
+        body: LineBody,
+        *,
+        flush: bool = False,
+        uuid: str | None = None,
+        build_following: Callable[[], list[LineBody]] = list,
     ) -> str:
         with self._lock:
             self._run_before_first_write()
             with self._restore_on_failure():
-                whole = self._place_line(body)
+                whole = self._place_line(body, uuid=uuid)
                 self._write_lines([whole, *build_following()], flush=flush)
             self._notify_watcher(whole)
             return str(whole["uuid"])
@@ -101,9 +106,11 @@ class EntryChain:
         if begin is not None:
             begin()
 
-    def _place_line(self, body: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> LineBody:
+    def _place_line(
+        self, body: Mapping[str, Any], above: Mapping[str, Any] | None = None, uuid: str | None = None
+    ) -> LineBody:
         """Add the chain fields and the shared fields to a line, and make the line the end of the chain."""
-        uuid = create_record_id()
+        uuid = uuid or create_record_id()
         place = {"parentUuid": self.last, **(above or {}), "isSidechain": self._agent_id is not None}
         owner = {"agentId": self._agent_id} if self._agent_id else {}
         self.last, self._entry_count = uuid, self._entry_count + 1
@@ -136,7 +143,7 @@ class EntryChain:
         first = next((body for body in bodies if "uuid" in body), None)
         if self._branches_off and first is not None:
             # First, so that the newest client finds the new branch even if this process is killed right after.
-            above = first.get("parentUuid") or first.get("logicalParentUuid")
+            above = first.get("parentUuid") or first.get("logicalParentUuid") or line_bodies.START_OF_SESSION
             bodies = [line_bodies.build_last_prompt_line(self._last_prompt, str(above), self.session_id), *bodies]
         self._ledger.append_bodies(bodies, flush=flush)
         self._branches_off = self._branches_off and first is None

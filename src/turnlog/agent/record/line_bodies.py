@@ -34,6 +34,8 @@ _NO_TOKENS = {
     "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
 }
 _TOOL_ERROR_PATTERN = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
+START_OF_SESSION = "00000000-0000-0000-0000-000000000000"
+"""The leaf that clients record when a person goes back to before the first prompt."""
 _MAX_PROMPT_CHARS = 200
 
 
@@ -141,7 +143,8 @@ def build_last_prompt_line(text: str, leaf: str, session_id: str) -> LineBody:
     plain = " ".join(text.split())
     short = plain if len(plain) <= _MAX_PROMPT_CHARS else plain[:_MAX_PROMPT_CHARS].rstrip() + "…"
     prompt = {"lastPrompt": short} if short else {}
-    return {"type": "last-prompt", **prompt, "leafUuid": leaf, "sessionId": session_id}
+    explicit = {"explicit": True} if leaf == START_OF_SESSION else {}
+    return {"type": "last-prompt", **prompt, "leafUuid": leaf, **explicit, "sessionId": session_id}
 
 
 def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[LineBody]:

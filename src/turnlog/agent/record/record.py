@@ -89,8 +89,19 @@ class SessionRecord(EntryChain):
 
     # -- messages
 
-    def write_prompt(self, content: LineContent, *, meta: bool = False, typed: bool = True, **fields: Any) -> str:
-        """Write a person's prompt, which starts a turn, or, with `meta`, a message from the client to the model."""
+    def write_prompt(
+        self,
+        content: LineContent,
+        *,
+        meta: bool = False,
+        typed: bool = True,
+        uuid: str | None = None,
+        **fields: Any,
+    ) -> str:
+        """Write a person's prompt, which starts a turn, or, with `meta`, a message from the client to the model.
+
+        `uuid` is the id that a program gave its prompt; the session must not contain it yet.
+        """
         with self._lock:
             if meta:
                 return self._write_client_content(content, fields)
@@ -100,7 +111,8 @@ class SessionRecord(EntryChain):
             source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
             before, main, after = line_bodies.split_prompt(content)
             self._write_client_content(before, {"turnCompanion": True})
-            prompt = self._write_entry(line_bodies.build_user_line(main, self._prompt_id, **{**source, **fields}))
+            line = line_bodies.build_user_line(main, self._prompt_id, **{**source, **fields})
+            prompt = self._write_entry(line, uuid=uuid)
             self._write_client_content(after, {"turnCompanion": True})
             return prompt
 
@@ -255,6 +267,28 @@ class SessionRecord(EntryChain):
             self.mode = mode
             if self._ledger.file_exists:
                 self._write_lines([{"type": "permission-mode", "permissionMode": mode, "sessionId": self.session_id}])
+
+    # -- the history of files, and going back
+
+    def is_unused_id(self, uuid: str) -> bool:
+        """Return whether the session's file does not mention an id."""
+        return not self._ledger.file_exists or uuid.encode() not in self.path.read_bytes()
+
+    def write_file_history(self, body: Object) -> None:
+        """Name the copies of files in the session, outside the chain."""
+        with self._lock:
+            self._write_lines([dict(body)])
+
+    def get_call_entry(self, call: str) -> str | None:
+        """Return the entry of a call that has no result yet."""
+        return self._calls.get(call)
+
+    def rewind(self, leaf: str | None) -> None:
+        """Continue after an earlier entry, or from the start; the entries after it stay in the file as a branch."""
+        with self._lock:
+            self._run_before_first_write()
+            self.last, self._branches_off = leaf, True
+            self._calls.clear()
 
     # -- sub-agents
 

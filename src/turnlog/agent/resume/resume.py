@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.agent.file_history.snapshots import Snapshots, read_snapshots
 from turnlog.agent.record import line_bodies
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.resume.message_cleanup import CLIENT_ONLY_ATTACHMENTS, clean_messages, map_thinking_to_models
@@ -78,6 +79,8 @@ class ResumableSession(NamedTuple):
     """The model of each thinking block, by signature."""
     used: int
     """The tokens in the last request and its answer, which show how full the window is."""
+    snapshots: Snapshots
+    """The copies of files that the session names."""
 
     @property
     def session_id(self) -> str:
@@ -121,6 +124,7 @@ def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSess
             slug=_find_plan_name(session),
             thought_by=map_thinking_to_models(file, thread.rows),
             used=count_window_tokens(usage) if isinstance(usage, dict) else 0,
+            snapshots=read_snapshots(session),
         )
 
 
@@ -130,7 +134,7 @@ def continue_in_place(found: ResumableSession, cwd: Path) -> SessionRecord:
         found.path, found.leaf, cwd=cwd, size=found.size, since=found.since, is_branch=found.is_branch
     )
     record.titles = [*found.titles]
-    record.slug, record.before = found.slug, lambda: _write_missing_results(record, found)
+    record.slug, record.before = found.slug, lambda: write_missing_results(record, found)
     return record
 
 
@@ -143,7 +147,7 @@ def continue_in_fork(
     return record
 
 
-def _write_missing_results(record: SessionRecord, found: ResumableSession) -> None:
+def write_missing_results(record: SessionRecord, found: ResumableSession) -> None:
     """Write the results and the answer that are missing at the end."""
     for call, line in found.open_calls:
         record.write_result(call, CallResult(INTERRUPTED_RESULT_TEXT, is_error=True), line)
@@ -158,7 +162,7 @@ def _write_copied_lines(record: SessionRecord, found: ResumableSession) -> None:
         changed = {"sessionId": record.session_id}
         copies = [patch_entry(session.file.read_raw(rows[at]).strip() + b"\n", changed) for at in sorted(rows)]
     record.begin_with_copies(b"".join(copies), found.leaf, found.last_prompt)
-    _write_missing_results(record, found)
+    write_missing_results(record, found)
 
 
 def _find_boundaries(session: Session, rows: dict[int, Entry]) -> Iterator[Entry]:
@@ -191,7 +195,7 @@ def _find_open_calls(calls: list[Call], messages: list[Json]) -> Iterator[tuple[
 
 
 def _add_missing_results(messages: list[Json], open_calls: tuple[tuple[str, str], ...]) -> list[Json]:
-    """Add the missing results as `_write_missing_results` writes them: after the others, and with the same text."""
+    """Add the missing results as `write_missing_results` writes them: after the others, and with the same text."""
     missing = {call for call, _ in open_calls}
     for message in messages[-2:] if missing else ():
         blocks = [

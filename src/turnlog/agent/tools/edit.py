@@ -44,7 +44,7 @@ class Edit(DescribedTool):
         if before is None:
             if request.old:
                 raise RejectedCall(describe_missing_file(path, context.place))
-            return _create_file(path, arguments["file_path"], request, context.files)
+            return _create_file(path, arguments["file_path"], request, context)
         return _apply_edit(before, path, arguments, request, context)
 
 
@@ -58,8 +58,9 @@ def _parse_edit_request(arguments: Object, path: Path) -> EditRequest:
     return EditRequest(old, new, bool(arguments.get("replace_all")))
 
 
-def _create_file(path: Path, display_path: str, request: EditRequest, files: SeenFiles) -> CallResult:
-    files.note_seen(path, store_text_file(path, request.new, None), request.new, is_written=True)
+def _create_file(path: Path, display_path: str, request: EditRequest, context: CallContext) -> CallResult:
+    context.keep_before_change(path)
+    context.files.note_seen(path, store_text_file(path, request.new, None), request.new, is_written=True)
     return _build_result(display_path, "", request.new, request, CURRENT_STATE_REMARK, {})
 
 
@@ -85,6 +86,7 @@ def _apply_edit(
     text = before.apply_splices(splices)
     whole = not before.shown_text or (context.files.is_seen_whole(path) and not stale)
     after = text.replace("\r\n", "\n")
+    context.keep_before_change(path)
     context.files.note_seen(path, store_text_file(path, text, before), after if whole else None, is_written=True)
     extra = {"staleRecovered": True} if stale else {}
     extra |= {} if whole else {"contentNotInModelContext": True}

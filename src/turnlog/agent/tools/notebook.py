@@ -48,6 +48,7 @@ class NotebookEdit(DescribedTool):
         notebook = notebook_text.parse_notebook(before.shown_text)
         change = _change_cells(notebook, mode, arguments)
         after = _encode_notebook(notebook, before)
+        context.keep_before_change(path)
         context.files.note_seen(
             path, store_text_file(path, before.replace_text(after), before), before.replace_text(after), is_written=True
         )

@@ -60,6 +60,8 @@ class CallContext(Struct):
     """Receives the progress of a long call: the `data` of a progress entry."""
     todos: list[Object] = []
     """The task list, which is shared by the whole session and changed in place."""
+    keep_before_change: Callable[[Path], None] = lambda _: None
+    """Copies a file before the call changes it, so that a person can rewind."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
     """Whether a search must omit a file because a rule forbids reading it."""
 

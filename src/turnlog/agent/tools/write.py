@@ -30,6 +30,7 @@ class Write(DescribedTool):
         if before is not None:
             _check_is_known(before, path, context.files)
         text = preview_write(before, arguments, path)
+        context.keep_before_change(path)
         context.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
         return _build_result(display_path, content, before)
 

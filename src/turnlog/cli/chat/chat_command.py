@@ -70,6 +70,9 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
         raise UsageError(
             "--session-id sets the id of a new session; to use it with --continue or --resume, add --fork-session"
         )
+    if given.get("leaf") and given.get("resume") is None:
+        raise UsageError("--resume-session-at requires --resume")
+    given["copies_files"] = os.environ.get("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "").lower() in ("1", "true")
     return StartOptions(**given)
 
 
@@ -107,7 +110,7 @@ def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str,
             return _choose_exit_status(_run_prompt(begun.loop, printing, prompt, cancel), heard)
 
 
-def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel) -> int:
+def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel, uuid: str | None = None) -> int:
     """Answer one prompt or slash command and return the exit status."""
     text = _read_plain_text(prompt)
     if text.startswith("/"):
@@ -122,7 +125,7 @@ def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Can
             return printing.end_turn(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
         if told is not None:
             return printing.print_command_result(loop, *told, round((time.monotonic() - began) * 1000))
-    return printing.end_turn(loop, loop.run_turn(prompt, cancel, typed=False))
+    return printing.end_turn(loop, loop.run_turn(prompt, cancel, typed=False, uuid=uuid))
 
 
 def _read_plain_text(prompt: Any) -> str:
@@ -179,7 +182,7 @@ def _run_prompt_stream(
                     printing.replay_message(*message)
                 planning.announce_change()
                 try:
-                    status = _run_prompt(begun.loop, printing, message.content, cancel)
+                    status = _run_prompt(begun.loop, printing, message.content, cancel, message.uuid)
                 except UsageError as error:  # only this message is invalid; the next one may be fine
                     printing.print_failure(str(error))
                     status = error.exit_status

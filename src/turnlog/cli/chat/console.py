@@ -50,7 +50,7 @@ def run_chat_console(
             if chosen is None:
                 return 0
             wishes = wishes._replace(resume=chosen)
-        console = Console(starting, wishes, screen, keyboard)
+        console = Console(starting, wishes._replace(copies_files=True), screen, keyboard)
         _close_on_signal(end_signals, console.close)
         return console.run(first)
 

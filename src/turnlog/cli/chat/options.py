@@ -62,6 +62,9 @@ CHAT_OPTIONS = (
     ChatOption(
         "is_forked", ("--fork-session",), "With --continue or --resume, continue in a copy of the session.", "flag"
     ),
+    ChatOption(
+        "leaf", ("--resume-session-at",), "With --resume, continue after the entry with this uuid; the rest is dropped."
+    ),
     ChatOption("session_id", ("--session-id",), "UUID of the new session."),
     ChatOption(
         "mode", ("--permission-mode",), "Mode that decides which calls need permission.", choices=PERMISSION_MODES

@@ -12,11 +12,13 @@ import pytest
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import STREAMS, Json, control, user
 from turnlog.agent.briefing.agents import load_agent_types
+from turnlog.agent.hooks.hook_settings import load_hooks
 from turnlog.agent.settings import load_settings
-from turnlog.agent.unsupported_features import UnsupportedFeature, find_unsupported
+from turnlog.agent.unsupported_feature import UnsupportedFeature
+from turnlog.agent.unsupported_features import find_unsupported
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
-COMMAND = {"type": "command", "command": "exit 2"}
+UNKNOWN = {"type": "prompt", "prompt": "Is it good?"}
 GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
 LAYERS = {
     "local": "project/.claude/settings.local.json",
@@ -28,7 +30,7 @@ LAYERS = {
 
 
 def hooks(*events: str) -> Json:
-    return {"hooks": {event: [{"matcher": "Bash", "hooks": [COMMAND]}] for event in events}}
+    return {"hooks": {event: [{"matcher": "Bash", "hooks": [UNKNOWN]}] for event in events}}
 
 
 def write(path: Path, values: Json) -> Path:
@@ -41,7 +43,8 @@ def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
     """What is not honoured in a project."""
     root, config = base / "project", base / "home" / ".claude"
     managed = base / "managed" / "managed-settings.json"
-    return find_unsupported(load_settings(root, config, is_trusted=is_trusted, managed=managed), root, config)
+    settings = load_settings(root, config, is_trusted=is_trusted, managed=managed)
+    return find_unsupported(settings, root, config, load_hooks(settings, config).problems)
 
 
 # -- which hooks are guard rails
@@ -50,19 +53,57 @@ def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
 @pytest.mark.parametrize("event", GUARDS)
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("is_trusted", [True, False])
-def test_a_hook_that_can_forbid_is_a_guard_in_every_layer(
+def test_a_hook_that_cannot_run_is_a_guard_in_every_layer(
     tmp_path: Path, event: str, layer: str, is_trusted: bool
 ) -> None:
     path = write(tmp_path / LAYERS[layer], hooks(event, "Stop"))
-    guard, other = found(tmp_path, is_trusted=is_trusted)
-    assert (guard.where, guard.is_guard, event in guard.what) == (str(path), True, True)
+    first, second = found(tmp_path, is_trusted=is_trusted)
+    assert (first.where, first.is_guard, event in first.what) == (str(path), True, True)
+    assert (second.is_guard, "Stop" in second.what) == (True, True)
+
+
+@pytest.mark.parametrize("layer", ["local", "project"])
+def test_hooks_of_a_folder_that_is_not_trusted_do_not_run_and_a_guard_among_them_stops_the_start(
+    tmp_path: Path, layer: str
+) -> None:
+    command = {"hooks": [{"type": "command", "command": "exit 2"}]}
+    write(tmp_path / LAYERS[layer], {"hooks": {"PreToolUse": [command], "Stop": [command]}})
+    guard, other = found(tmp_path, is_trusted=False)
+    assert (guard.is_guard, "PreToolUse" in guard.what, "not trusted" in guard.what) == (True, True, True)
     assert (other.is_guard, "Stop" in other.what) == (False, True)
+    assert found(tmp_path) == []
 
 
 @pytest.mark.parametrize("event", ["PostToolUse", "Stop", "SessionStart", "Notification", "UnheardOf"])
-def test_a_hook_that_only_hears_of_things_is_said_and_no_guard(tmp_path: Path, event: str) -> None:
+def test_a_hook_that_only_hears_of_things_is_no_less_missed(tmp_path: Path, event: str) -> None:
     write(tmp_path / LAYERS["user"], hooks(event))
-    assert [one.is_guard for one in found(tmp_path)] == [False]
+    assert [one.is_guard for one in found(tmp_path)] == [True]
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        {"type": "http", "url": "http://127.0.0.1"},
+        {"type": "command"},
+        {"type": "command", "command": " "},
+        {"type": "command", "command": "x", "timeout": -1},
+        {"type": "command", "command": "x", "timeout": True},
+        {"type": "command", "command": "x", "args": "y"},
+        {"type": "command", "command": "x", "if": "; rm"},
+        {"type": "command", "command": "x", "shell": "powershell"},
+        {"type": "command", "command": "x", "asyncRewake": True},
+    ],
+)
+def test_a_hook_with_a_field_that_cannot_be_honoured_is_not_run_without_it(tmp_path: Path, hook: Json) -> None:
+    write(tmp_path / LAYERS["user"], {"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
+    assert [one.is_guard for one in found(tmp_path)] == [True]
+
+
+@pytest.mark.parametrize("matcher", ["[", "(", 5, "a{99999999999}"])
+def test_a_matcher_that_is_no_pattern_stops_the_start(tmp_path: Path, matcher: Any) -> None:
+    hook = {"matcher": matcher, "hooks": [{"type": "command", "command": "exit 2"}]}
+    write(tmp_path / LAYERS["user"], {"hooks": {"PreToolUse": [hook]}})
+    assert [one.is_guard for one in found(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize("value", [{}, [], None, {"PreToolUse": []}, {"PreToolUse": [{"matcher": "x", "hooks": []}]}])
@@ -113,10 +154,7 @@ def test_hooks_of_a_plugin_that_is_enabled_are_guards(tmp_path: Path) -> None:
         {"plugins": {"a@market": [{"installPath": str(plugin)}], "b@market": [{"installPath": str(plugin)}]}},
     )
     write(tmp_path / LAYERS["user"], {"enabledPlugins": {"a@market": True, "b@market": False}})
-    assert [(one.where, one.is_guard) for one in found(tmp_path)] == [
-        (str(path), True),
-        (str(tmp_path / LAYERS["user"]), False),
-    ]
+    assert [(one.where, one.is_guard) for one in found(tmp_path)] == [(str(path), True)]
 
 
 @pytest.mark.parametrize("ignores_hooks", [True, False])
@@ -143,7 +181,7 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
         ({"sandbox": {"enabled": True}}, "without a sandbox"),
         ({"apiKeyHelper": "cat key"}, "apiKeyHelper is not supported"),
         ({"availableModels": []}, "any model can be chosen"),
-        ({"enabledPlugins": {"a@b": True}}, "turnlog loads no plugins: a@b"),
+        ({"enabledPlugins": {"a@b": True}}, "the plugin a@b is not installed"),
     ],
 )
 def test_a_setting_that_is_not_honoured_is_said_with_its_file(tmp_path: Path, values: Json, expected: str) -> None:
@@ -228,8 +266,8 @@ def test_settings_of_the_command_line_bring_hooks_too(desk: MakeDesk) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("hooks", {"PreToolUse": [{"hookCallbackIds": ["a"]}]}),
-        ("hooks", {"Stop": [{"hookCallbackIds": ["a"]}]}),
+        ("hooks", {"UnheardOf": [{"hookCallbackIds": ["a"]}]}),
+        ("hooks", {"PreToolUse": [{"matcher": "["}]}),
         ("agents", {"reviewer": {"description": "x", "prompt": "y"}}),
         ("sdkMcpServers", ["calculator"]),
         ("jsonSchema", {"type": "object"}),

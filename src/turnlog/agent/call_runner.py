@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
 from turnlog.agent.events import CallDenied, CallEnded, CallProgress, CallStarted, TurnEvent
+from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer, Person
 from turnlog.agent.record.line_bodies import build_result_block
 from turnlog.agent.record.record import SessionRecord
@@ -25,6 +26,9 @@ from turnlog.agent.tools.input_schema import validate_input
 from turnlog.agent.tools.tool import CallContext, Tool
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
+
+if TYPE_CHECKING:
+    from turnlog.agent.hooks.hook_scope import HookOutcome, HookScope
 
 CALL_REFUSED_TEXT = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the"
@@ -50,6 +54,17 @@ class Admission(NamedTuple):
     place: Workspace
     tool: Tool | None = None
     refusal: CallResult | None = None
+    report: HookOutcome | None = None
+    """What the hooks before the call said."""
+
+
+class CallOutcome(NamedTuple):
+    """What came of a call that ran."""
+
+    result: CallResult
+    seconds: float
+    report: HookOutcome | None = None
+    """What the hooks after the call said."""
 
 
 class TurnHalted(Exception):
@@ -80,6 +95,11 @@ class CallRunner:
         self._agent = agent
         self.denials: list[PendingCall] = []
         """Calls that were denied."""
+        self.hooks: HookScope | None = None
+        self.stop_reason: str | None = None
+        """Why a hook stopped the turn, or None."""
+        self._contexts: list[Object] = []
+        """What hooks have added for the model."""
 
     def run_calls(self, calls: Sequence[PendingCall], tools: Mapping[str, Tool], cancel: Cancel) -> list[Object]:
         """Run the calls of one answer and return their results as blocks, in the order of the calls.
@@ -88,30 +108,33 @@ class CallRunner:
         instructions.
         """
         results: dict[str, CallResult] = {}
-        waiting: list[tuple[PendingCall, Tool, Workspace]] = []
+        waiting: list[Admission] = []
+        self.stop_reason, self._contexts = None, []
 
         def is_over() -> bool:
             return cancel.is_set or any(result.content == CALL_REFUSED_STOP_TEXT for result in results.values())
 
         for requested in calls:
-            call, place, tool, refusal = self._admit(requested, tools, is_over())
-            if refusal is None and tool is not None and tool.is_safe(call.arguments):
-                waiting.append((call, tool, place))
+            admission = self._admit(requested, tools, is_over(), cancel)
+            tool, refusal = admission.tool, admission.refusal
+            if refusal is None and tool is not None and tool.is_safe(admission.call.arguments):
+                waiting.append(admission)
                 continue
             self._run_in_parallel(waiting, cancel, results)
             waiting = []
             if refusal is not None:
-                self._finish_call(call, refusal, 0, results)
+                self._finish_call(admission, CallOutcome(refusal, 0), results)
             elif tool is not None:
-                self._run_in_parallel([(call, tool, place)], cancel, results)
+                self._run_in_parallel([admission], cancel, results)
         self._run_in_parallel(waiting, cancel, results)
         blocks: list[Object] = [build_result_block(call.id, results[call.id]) for call in calls]
+        blocks += self._contexts  # behind the results, which must come first
         if is_over():
             raise TurnHalted(blocks)
         return blocks
 
-    def _admit(self, call: PendingCall, tools: Mapping[str, Tool], is_over: bool) -> Admission:
-        """Check a call and its input, and decide whether it may run."""
+    def _admit(self, call: PendingCall, tools: Mapping[str, Tool], is_over: bool, cancel: Cancel) -> Admission:
+        """Check a call and its input, run the hooks before it, and decide whether it may run."""
         place = replace(self._setup.place)
         if is_over:
             return Admission(
@@ -126,12 +149,49 @@ class CallRunner:
             call = call._replace(arguments=validate_input(call.name, tool.schema, call.arguments))
         except ToolError as error:
             return Admission(call, place, refusal=error.to_result())
-        return self._permit(Admission(call, place, tool), tool)
+        admission = Admission(call, place, tool)
+        if self.hooks is None:
+            return self._permit(admission, tool, self._setup.guard.decide(call.name, call.arguments, place))
+        try:
+            return self._permit_with_hooks(admission, tool, self.hooks, cancel)
+        except RequestCancelled:
+            refusal = CallResult(CALL_REFUSED_STOP_TEXT, REJECTED_CALL_RECORD, is_error=True)
+            return Admission(call, place, refusal=refusal)
 
-    def _permit(self, admission: Admission, tool: Tool) -> Admission:
+    def _permit_with_hooks(self, admission: Admission, tool: Tool, hooks: HookScope, cancel: Cancel) -> Admission:
+        """Run the hooks before a call and, if it still needs permission, those that may answer for the person."""
+        from turnlog.agent.hooks import call_hooks
+
+        report = call_hooks.run_hooks_before_call(hooks, call_hooks.CallFacts(*admission.call), cancel)
+        self._contexts += hooks.write_rows(report.rows)
+        admission = admission._replace(report=report)
+        if report.block_reason is not None:
+            return admission._replace(refusal=self._deny_call(admission.call, report.block_reason))
+        if report.updated_input is not None:
+            admission = self._replace_input(admission, tool, report.updated_input)
+            if admission.refusal is not None:
+                return admission
+        facts = call_hooks.CallFacts(*admission.call)
+        decision = call_hooks.decide_with_hooks(report, self._setup.guard, facts, admission.place)
+        if decision.verdict != "ask" or report.verdict == "ask":
+            return self._permit(admission, tool, decision)
+        asked = call_hooks.run_hooks_for_permission(hooks, facts, decision, cancel)
+        self._contexts += hooks.write_rows(asked.rows)
+        answer = asked.request_decision
+        if answer is None:
+            return self._permit(admission, tool, decision)
+        if answer.get("behavior") == "deny":
+            reason = str(answer.get("message") or "Permission was denied by a hook.")
+            refusal = self._deny_call(admission.call, reason)
+            if answer.get("interrupt") is True:
+                refusal = CallResult(CALL_REFUSED_STOP_TEXT, REJECTED_CALL_RECORD, is_error=True)
+            return admission._replace(refusal=refusal)
+        changed = answer.get("updatedInput")
+        return self._replace_input(admission, tool, changed) if isinstance(changed, Mapping) else admission
+
+    def _permit(self, admission: Admission, tool: Tool, decision: Decision) -> Admission:
         """Return the admission unchanged if the call may run, otherwise with a refusal."""
         call, place = admission.call, admission.place
-        decision = self._setup.guard.decide(call.name, call.arguments, place)
         if decision.verdict == "allow":
             return admission
         answer = PermissionAnswer("nobody")
@@ -162,28 +222,38 @@ class CallRunner:
         self._watch(CallDenied(call.id, call.name, call.arguments, reason, self._agent))
         return CallResult(reason, f"Error: {reason}", is_error=True)
 
-    def _run_in_parallel(
-        self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
-    ) -> None:
+    def _run_in_parallel(self, admitted: list[Admission], cancel: Cancel, results: dict[str, CallResult]) -> None:
         """Run calls in parallel and record the results in call order, which is also their order in the next request."""
-        folders = [place.cwd for _, _, place in admitted]
-        for (call, _, place), before, outcome in zip(
-            admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True
-        ):
-            if place.cwd != before:  # a command changed the folder, also for later calls
-                self._setup.place.cwd = place.cwd
-            self._finish_call(call, *outcome, results)
+        folders = [admission.place.cwd for admission in admitted]
+        for admission, before, outcome in zip(admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True):
+            if admission.place.cwd != before:  # a command changed the folder, also for later calls
+                self._setup.place.cwd = admission.place.cwd
+            self._finish_call(admission, outcome, results)
 
-    def _iterate_outcomes(
-        self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel
-    ) -> Iterator[tuple[CallResult, float]]:
+    def _iterate_outcomes(self, admitted: list[Admission], cancel: Cancel) -> Iterator[CallOutcome]:
         if len(admitted) < 2:
-            yield from (self._run_call(call, tool, place, cancel) for call, tool, place in admitted)
+            yield from (self._run_admitted(admission, cancel) for admission in admitted)
             return
         from concurrent.futures import ThreadPoolExecutor  # imports logging; most answers have a single call
 
         with ThreadPoolExecutor(min(len(admitted), _MAX_PARALLEL_CALLS), "call") as pool:
-            yield from pool.map(lambda one: self._run_call(one[0], one[1], one[2], cancel), admitted)
+            yield from pool.map(lambda admission: self._run_admitted(admission, cancel), admitted)
+
+    def _run_admitted(self, admission: Admission, cancel: Cancel) -> CallOutcome:
+        """Run a call and the hooks after it."""
+        assert admission.tool is not None
+        result, seconds = self._run_call(admission.call, admission.tool, admission.place, cancel)
+        if self.hooks is None or result.content == CALL_REFUSED_STOP_TEXT:
+            return CallOutcome(result, seconds)
+        from turnlog.agent.hooks.call_hooks import CallFacts, run_hooks_after_call
+
+        try:
+            report = run_hooks_after_call(self.hooks, CallFacts(*admission.call), result, round(seconds * 1000), cancel)
+        except RequestCancelled:  # the call is done; the turn ends as soon as its result is recorded
+            return CallOutcome(result, seconds)
+        if report.updated_output is not None and not result.is_error:
+            result = _build_replaced_result(report.updated_output)
+        return CallOutcome(result, seconds, report)
 
     def _run_call(self, call: PendingCall, tool: Tool, place: Workspace, cancel: Cancel) -> tuple[CallResult, float]:
         """Run a call and return its result and duration in seconds."""
@@ -205,10 +275,26 @@ class CallRunner:
             result = ToolError(f"{call.name} failed: {type(error).__name__}: {error}").to_result()
         return result, time.monotonic() - began
 
-    def _finish_call(
-        self, call: PendingCall, result: CallResult, seconds: float, results: dict[str, CallResult]
-    ) -> None:
+    def _finish_call(self, admission: Admission, outcome: CallOutcome, results: dict[str, CallResult]) -> None:
+        call, result = admission.call, outcome.result
         results[call.id] = result
         self._record.cwd = self._setup.place.cwd
         self._record.write_result(call.id, result)
-        self._watch(CallEnded(call.id, call.name, call.arguments, result, round(seconds * 1000), self._agent))
+        self._watch(CallEnded(call.id, call.name, call.arguments, result, round(outcome.seconds * 1000), self._agent))
+        for report in (admission.report, outcome.report):
+            if report is not None and self.hooks is not None:
+                later = [] if report is admission.report else report.rows
+                rows = [*later, *([report.stop_row] if report.stop_row else [])]
+                self._contexts += self.hooks.write_rows(rows)
+                self.stop_reason = self.stop_reason or report.stop_reason
+
+
+def _build_replaced_result(output: Any) -> CallResult:
+    """Return a result with the output that a hook has put in place of the tool's."""
+    if isinstance(output, str):
+        return CallResult(output, output)
+    if isinstance(output, list) and all(isinstance(block, Mapping) and "type" in block for block in output):
+        return CallResult(output, output)
+    from turnlog.render.json_bytes import to_json_bytes
+
+    return CallResult(to_json_bytes(output).decode(), output)

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from turnlog.agent.conversation import AgentConversation
 from turnlog.agent.events import ConversationCompacted, TurnEvent
@@ -23,6 +23,9 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import ModelError, RequestCancelled, RequestRejected
 from turnlog.model.request import ModelRequest
 from turnlog.session.usage.prices import find_context_window
+
+if TYPE_CHECKING:
+    from turnlog.agent.hooks.session_hooks import SessionLifecycle
 
 DEFAULT_WINDOW_TOKENS = 200_000
 _MIN_KEPT_RESULTS = 5
@@ -99,6 +102,8 @@ class Compactor(NamedTuple):
     spent: SpendingTally
     tell: Callable[[TurnEvent], None]
     build_request: RequestBuilder
+    lifecycle: SessionLifecycle | None = None
+    """The hooks of the session as a whole."""
 
     def clear_old_results(self) -> bool:
         """Clear old results; return whether that frees enough room to continue without a summary."""
@@ -114,6 +119,8 @@ class Compactor(NamedTuple):
 
     def replace_with_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
         began, before = time.monotonic(), self.conversation.used
+        if self.lifecycle is not None:
+            instructions = self.lifecycle.begin_compaction(trigger, instructions, cancel)
         prompt = (
             f"{SUMMARY_INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else SUMMARY_INSTRUCTION
         )
@@ -127,6 +134,9 @@ class Compactor(NamedTuple):
         self.conversation.restart_from_summary(
             self.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, milliseconds)
         )
+        if self.lifecycle is not None:
+            self.lifecycle.end_compaction(trigger, summary, cancel)
+            self.conversation.add_user_content(self.lifecycle.take_context())
         return ConversationCompacted(trigger, before, summary)
 
     def _request_summary(self, prompt: str, cancel: Cancel) -> ModelAnswer:

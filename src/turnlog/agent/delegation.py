@@ -30,6 +30,10 @@ class InnerLoop(Protocol):
     usage: Object
     """The usage of the last answer."""
 
+    def begin_agent(self, cancel: Cancel) -> None:
+        """Run the hooks for the start of a sub-agent."""
+        ...
+
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
         """Run until the sub-agent has produced its report."""
         ...
@@ -48,6 +52,7 @@ class InnerLoopStarter(Protocol):
         *,
         spent: SpendingTally,
         tools: Mapping[str, Tool],
+        kind: str,
     ) -> InnerLoop:
         """Build the loop for a call."""
         ...
@@ -89,7 +94,9 @@ class Delegation(NamedTuple):
             count_uses,
             spent=spent,
             tools=self._select_agent_tools(kind),
+            kind=kind.name,
         )
+        inner.begin_agent(cancel)
         ended = inner.run_to_rest(cancel)
         record.finish_agent()
         if ended.reason == "interrupted":

@@ -81,16 +81,44 @@ class WarningIssued(Struct, frozen=True):
     text: str
 
 
+class HookMessage(Struct, frozen=True):
+    """A message from or about a hook, for the person."""
+
+    text: str
+    level: str = "notice"
+    """`notice` or `warning`."""
+    details: Object = {}
+    """Further facts for programs."""
+
+
+class HookEnded(Struct, frozen=True):
+    """A hook ran before the first turn."""
+
+    name: str
+    event: str
+    stdout: str
+    stderr: str
+    exit_code: int
+    is_failed: bool
+    session_id: str
+
+
 class TurnEnded(Struct, frozen=True):
     """The turn ended, whether or not it was completed."""
 
     reason: str
-    """`finished`, `interrupted`, `max_turns`, `budget` or `error`."""
+    """`finished`, `interrupted`, `max_turns`, `budget` or `error`; if a hook ended it, `prompt_blocked`, `hook_stopped`
+    or `stop_hook_prevented`."""
     text: str
     """The last text from the model, or the error."""
     milliseconds: int
     turns: int
     """The number of requests."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the turn failed; a turn that a hook ended did not."""
+        return self.reason in ("interrupted", "max_turns", "budget", "error")
 
 
 TurnEvent = (
@@ -102,5 +130,7 @@ TurnEvent = (
     | CallDenied
     | ConversationCompacted
     | WarningIssued
+    | HookMessage
+    | HookEnded
     | TurnEnded
 )

@@ -47,6 +47,9 @@ from turnlog.model.request import ModelRequest
 
 if TYPE_CHECKING:
     from turnlog.agent.file_history.history import FileHistory
+    from turnlog.agent.hooks.hook_scope import HookScope
+    from turnlog.agent.hooks.session_hooks import SessionLifecycle
+    from turnlog.agent.hooks.turn_hooks import StopHooks
     from turnlog.agent.resume.resume import ResumableSession
 
 CONTINUE_INSTRUCTION = (
@@ -103,6 +106,17 @@ class AgentLoop:
         self.calls = CallRunner(setup, record, person, send_event, self._build_call_context, agent)
         record.watch = lambda entry: send_event(EntryWritten(entry, agent))
         self._delegation = Delegation(setup, record, conversation, self.spent, watch, self._start_inner_loop)
+        self.hooks: HookScope | None = None
+        self.lifecycle: SessionLifecycle | None = None
+        """The hooks of the session as a whole; a sub-agent has none."""
+
+    def attach_hooks(self, hooks: HookScope) -> None:
+        """Run hooks for this actor and, if it is the session itself, for the session as a whole."""
+        self.hooks = self.calls.hooks = hooks
+        if self._agent is None and self.lifecycle is None:
+            from turnlog.agent.hooks.session_hooks import SessionLifecycle
+
+            self.lifecycle = SessionLifecycle(hooks, lambda path: setattr(self.shared.shells, "environment_file", path))
 
     # -- turns
 
@@ -110,11 +124,55 @@ class AgentLoop:
         """Run one turn, from the person's prompt until the model stops."""
         if not cancel.is_set:
             self._make_room(cancel)  # before the prompt, which would otherwise become part of the summary
+        if self.hooks is None:
+            self._write_prompt(content, fields)
+            self.conversation.add_user_content(content)
+            return self.run_to_rest(cancel)
+        return self._begin_with_hooks(self.hooks, content, cancel, fields) or self.run_to_rest(cancel)
+
+    def _write_prompt(self, content: MessageContent, fields: Mapping[str, Any]) -> None:
         prompt = self.record.write_prompt(content, **fields)
         if self._agent is None and self.shared.history is not None:
             self.shared.history.begin_turn(prompt)
-        self.conversation.add_user_content(content)
-        return self.run_to_rest(cancel)
+
+    def _begin_with_hooks(
+        self, hooks: HookScope, content: MessageContent, cancel: Cancel, fields: Mapping[str, Any]
+    ) -> TurnEnded | None:
+        """Write a prompt with what hooks add to it; return how hooks end the turn, or None if it begins."""
+        from turnlog.agent.hooks import turn_hooks
+
+        if self.lifecycle is not None:
+            if not self.lifecycle.is_started:  # a program has defined hooks since the session began
+                self.lifecycle.start_session("resume" if self.record.path.exists() else "startup")
+            self.conversation.add_user_content(self.lifecycle.take_context())
+        self.record.announce_prompt()
+        try:
+            report = turn_hooks.run_hooks_for_prompt(hooks, content, cancel)
+        except RequestCancelled:
+            ended = TurnEnded("interrupted", "", 0, 0)
+            self.tell(ended)
+            return ended
+        ending = turn_hooks.find_prompt_ending(report, content)
+        if ending is None or ending.is_kept:
+            self._write_prompt(content, fields)
+            self.conversation.add_user_content(content)
+        if ending is None:
+            self.conversation.add_user_content(hooks.write_rows(report.rows))
+            return None
+        if ending.is_kept:
+            self.record.write_prompt(ending.text, meta=True)
+            self.conversation.add_user_content(ending.text)
+        turn_hooks.record_prompt_ending(hooks, ending)
+        ended = TurnEnded("prompt_blocked", ending.text, 0, 0)
+        self.tell(ended)
+        return ended
+
+    def begin_agent(self, cancel: Cancel) -> None:
+        """Run the hooks for the start of a sub-agent."""
+        if self.hooks is not None:
+            from turnlog.agent.hooks.session_hooks import start_agent
+
+            start_agent(self.hooks, cancel, self.conversation.add_user_content)
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
         """Continue from the latest message until the model stops."""
@@ -124,6 +182,8 @@ class AgentLoop:
                 pass
         except LimitReached as limit:
             reason, text = limit.reason, str(limit)
+        except TurnStopped as stopped:
+            reason, text = stopped.reason, stopped.text
         except (TurnHalted, RequestCancelled):
             reason = "interrupted"
         except ModelError as error:
@@ -142,6 +202,7 @@ class AgentLoop:
     def _iterate_steps(self, cancel: Cancel) -> Iterator[str]:
         """Yield the text of each answer; a step is one request and the calls in its answer."""
         requests, continuations, pauses = 0, 0, 0
+        stop_hooks = self._create_stop_hooks()
         while True:
             self.spent.check_limits(self.setup.limits, requests)
             if not self._paused:
@@ -155,17 +216,32 @@ class AgentLoop:
                 except TurnHalted as halted:
                     self._record_halt(halted)
                     raise
+                if self.calls.stop_reason is not None:
+                    raise TurnStopped("hook_stopped", "")
             yield answer.text
             if calls:
+                if stop_hooks is not None:
+                    stop_hooks.note_calls()
                 continue
             if self._paused and pauses < _MAX_PAUSES:
                 pauses += 1
                 continue
             if not answer.is_cut or continuations >= _MAX_CONTINUATIONS:
-                return
+                if stop_hooks is None or stop_hooks.may_end(answer.text, cancel):
+                    if stop_hooks is not None and stop_hooks.is_prevented:
+                        raise TurnStopped("stop_hook_prevented", answer.text)
+                    return
+                continue
             continuations += 1
             self.record.write_prompt(CONTINUE_INSTRUCTION, meta=True)
             self.conversation.add_user_content(CONTINUE_INSTRUCTION)
+
+    def _create_stop_hooks(self) -> StopHooks | None:
+        if self.hooks is None:
+            return None
+        from turnlog.agent.hooks.turn_hooks import StopHooks
+
+        return StopHooks(self.hooks, self.conversation.add_user_content)
 
     def _prepare_request(self, cancel: Cancel, *, is_first: bool) -> None:
         """Make room in the window, and inform the model about finished background commands and changed files."""
@@ -295,7 +371,9 @@ class AgentLoop:
         return event
 
     def _create_compactor(self) -> Compactor:
-        return Compactor(self.setup, self.record, self.conversation, self.spent, self.tell, self.build_request)
+        return Compactor(
+            self.setup, self.record, self.conversation, self.spent, self.tell, self.build_request, self.lifecycle
+        )
 
     def measure_context(self) -> ContextUsage:
         return measure_context(self.setup, self.conversation, self.build_request())
@@ -327,10 +405,17 @@ class AgentLoop:
         *,
         spent: SpendingTally,
         tools: Mapping[str, Tool],
+        kind: str,
     ) -> AgentLoop:
-        return AgentLoop(
+        inner = AgentLoop(
             setup, record, conversation, watch, self._person, spent=spent, shared=self.shared, agent=call, tools=tools
         )
+        if self.hooks is not None:
+            from turnlog.agent.hooks.hook_scope import HookActor
+
+            actor = HookActor(record.agent_id or "", kind)
+            inner.attach_hooks(self.hooks.derive_agent_scope(setup, record, inner.tell, actor))
+        return inner
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         """Ask the small model a question outside the conversation."""
@@ -369,6 +454,15 @@ class AgentLoop:
     def _keep_before_change(self, call: str, path: Path) -> None:
         if self.shared.history is not None:
             self.shared.history.keep_before_change(path, self.record.get_call_entry(call))
+
+
+class TurnStopped(Exception):
+    """Raised when a hook ends the turn."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.text = text
 
 
 class SharedState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,12 +32,14 @@ from turnlog.agent.setup import AgentSetup, TurnLimits
 from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools.call_result import Workspace
 from turnlog.agent.tools.seen_files import is_unwritten_since
-from turnlog.agent.unsupported_features import UnsupportedFeature, describe_guards, find_unsupported
+from turnlog.agent.unsupported_feature import UnsupportedFeature
+from turnlog.agent.unsupported_features import describe_guards, find_unsupported
 from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.file_history.history import FileHistory
+    from turnlog.agent.hooks.hook_definitions import HookDefinition
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
     from turnlog.agent.resume.tool_state import SeenFile
@@ -81,8 +83,13 @@ class StartedSession(NamedTuple):
     warnings: list[str]
     resumed: ResumableSession | None = None
 
-    def close(self) -> None:
-        """Release everything that the session uses: background commands and the lock on its file."""
+    def close(self, reason: str = "other") -> None:
+        """Release everything that the session uses: background commands and the lock on its file.
+
+        Hooks learn the reason: `clear`, `resume`, `prompt_input_exit` or `other`.
+        """
+        if self.loop.lifecycle is not None:
+            self.loop.lifecycle.end_session(reason)
         self.loop.shared.shells.close()
         self.owner.close()
 
@@ -121,7 +128,7 @@ class SessionStarter:
     def begin_session(self, options: StartOptions, watch: EventWatcher, person: Person) -> StartedSession:
         """Start a new session or resume one."""
         settings = self._load_settings(options)
-        unsupported = find_unsupported(settings, self.cwd, self.config_dir)
+        hooks, unsupported = self._examine_settings(settings)
         guards = [one for one in unsupported if one.is_guard]
         if guards and not options.ignores_hooks:
             raise UsageError(describe_guards(guards))
@@ -136,6 +143,8 @@ class SessionStarter:
             loop = self._build_loop(setup, record, found, watch, person)
             if options.copies_files and may_copy_files(settings, environ):
                 loop.shared.history = self._build_history(loop, found)
+            if hooks:
+                self._attach_hooks(loop, hooks, found)
         except BaseException:
             owner.close()
             raise
@@ -144,9 +153,25 @@ class SessionStarter:
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
         """Return the guards that can't run; `begin_session` starts a session only if the options ignore them."""
-        return [
-            one for one in find_unsupported(self._load_settings(options), self.cwd, self.config_dir) if one.is_guard
-        ]
+        return [one for one in self._examine_settings(self._load_settings(options))[1] if one.is_guard]
+
+    def _examine_settings(self, settings: Settings) -> tuple[Sequence[HookDefinition], list[UnsupportedFeature]]:
+        """Return the hooks in the settings, and what they contain that is not supported."""
+        if not any(layer.values.get("hooks") or layer.values.get("enabledPlugins") for layer in settings.layers):
+            return (), find_unsupported(settings, self.cwd, self.config_dir)
+        from turnlog.agent.hooks.hook_settings import load_hooks
+
+        hooks = load_hooks(settings, self.config_dir)
+        return hooks.definitions, find_unsupported(settings, self.cwd, self.config_dir, hooks.problems)
+
+    def _attach_hooks(self, loop: AgentLoop, hooks: Sequence[HookDefinition], found: ResumableSession | None) -> None:
+        from turnlog.agent.hooks.hook_runner import HookRunner
+        from turnlog.agent.hooks.hook_scope import HookScope
+
+        runner = HookRunner(hooks, self.cwd)
+        loop.attach_hooks(HookScope(runner, loop.setup, loop.record, loop.tell))
+        if loop.lifecycle is not None:
+            loop.lifecycle.start_session("startup" if found is None else "resume")
 
     def _load_settings(self, options: StartOptions) -> Settings:
         return load_settings(

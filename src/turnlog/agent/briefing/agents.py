@@ -14,7 +14,6 @@ from pathlib import Path
 
 from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.tools.task import AgentType
-from turnlog.agent.unsupported_features import GUARD_EVENTS
 
 MAX_AGENT_FILE_BYTES = 1 << 20
 _READ_ONLY_TOOLS = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
@@ -99,6 +98,7 @@ def _list_project_folders(cwd: Path) -> list[Path]:
 def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
     """Return the sub-agent type that a file defines, or the reason to skip the file (empty without frontmatter)."""
     from turnlog.agent.briefing import frontmatter  # most sessions have no such files
+    from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS
 
     try:
         text = read_small_file(path, MAX_AGENT_FILE_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")

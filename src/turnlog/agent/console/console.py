@@ -81,17 +81,17 @@ class Console:
                     self._handle_input(text)
                 text = None
         finally:
-            self.close()
+            self.close("prompt_input_exit")
         if self.loop.record.path.exists():
             self._screen.write_lines(
                 self._paint_dim(f"turnlog chat --resume {self.loop.record.session_id}   continues this session")
             )
         return 0
 
-    def close(self) -> None:
+    def close(self, reason: str = "other") -> None:
         """Release the session and the terminal."""
         self._cancel_title_request()
-        self._session.close()
+        self._session.close(reason)
         self._keyboard.close()
 
     def _handle_input(self, text: str) -> None:
@@ -164,6 +164,9 @@ class Console:
     ) -> PermissionAnswer:
         place = self.loop.setup.place
 
+        if self.loop.lifecycle is not None:
+            self.loop.lifecycle.notify(f"turnlog needs your permission to use {name}", "permission_prompt")
+
         def ask() -> PermissionAnswer:
             self._screen.write_lines(
                 *person_questions.render_permission_question(name, arguments, decision, place, self._screen.look, agent)
@@ -223,7 +226,7 @@ class Console:
         before = self._session
         after = self._starter.begin_session(options, self._display.watch, self)
         self._cancel_title_request()
-        before.close()
+        before.close("clear" if options.resume is None else "resume")
         self._session = after
         self._plan_mode = PlanModeTracker(after.loop)
 

@@ -15,6 +15,7 @@ from turnlog.agent.events import (
     CallStarted,
     ConversationCompacted,
     EntryWritten,
+    HookMessage,
     TurnEnded,
     TurnEvent,
     WarningIssued,
@@ -66,6 +67,10 @@ class TurnDisplay:
             self._show_note(_describe_compaction(event), "cyan")
         elif isinstance(event, WarningIssued):
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "yellow")
+        elif isinstance(event, HookMessage):
+            self._show_note(
+                to_visible_line(event.text[:_MAX_LINE_CHARS]), "yellow" if event.level == "warning" else "dim"
+            )
         elif isinstance(event, TurnEnded):
             self._show_turn_end(event)
 
@@ -142,7 +147,7 @@ class TurnDisplay:
         self._screen.finish_line()
         if event.reason == "interrupted":
             self._show_note("interrupted; type what to do instead", "yellow")
-        elif event.reason != "finished":
+        elif event.reason == "prompt_blocked" or event.is_failure:
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
 
     def _show_note(self, text: str, style: str) -> None:

@@ -49,6 +49,10 @@ class CallGuard(Protocol):
         """Return why a file may not be changed without asking, even in a mode that accepts edits."""
         ...
 
+    def decide_as_allowed(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
+        """Decide as if a rule allowed the whole tool; whatever forbids or asks despite such a rule still does."""
+        ...
+
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to `settings.local.json` and return the path."""
         ...

@@ -84,6 +84,12 @@ class SettingsGuard:
         decision = apply_mode(found, "acceptEdits")
         return None if decision.verdict == "allow" else decision.reason or "a rule protects it"
 
+    def decide_as_allowed(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
+        """Decide as if a rule allowed the whole tool: a hook has allowed the call."""
+        wider = SettingsGuard(self.settings, self.mode, home=self.home, further=self.further)
+        wider.allow_until_exit((*self._session_rules, name), place)
+        return wider.decide(name, arguments, place)
+
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to the folder's local settings, apply them immediately, and return the path."""
         path = place.root / ".claude" / "settings.local.json"

@@ -6,37 +6,31 @@ a call may change its input (`updatedInput`).
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
+from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.tools.call_result import to_object
 from turnlog.agent.tools.tool import Question
 from turnlog.model.failures import RequestCancelled
 
 Object = Mapping[str, Any]
 _TOOLS_BY_QUESTION_KIND = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
-_GONE_RESPONSE = {"behavior": "deny", "message": "standard input was closed, so nobody can answer"}
 
 
 class ProgramPerson:
-    """Asks a program by writing lines of JSON; several threads may ask at the same time."""
+    """Asks a program by writing lines of JSON."""
 
-    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
-        self._write = write
-        self._lock = threading.Condition()
-        self._waiting: set[str] = set()
-        self._answers: dict[str, Object] = {}
-        self._is_gone = False
+    def __init__(self, channel: ControlChannel) -> None:
+        self._channel = channel
 
     def permit(self, name: str, arguments: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
         """Ask the program whether a call may run."""
         request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(arguments), "permission_suggestions": []}
         reason = {"decision_reason": decision.reason} if decision.reason else {}
-        answer = self._send_request({**request, **reason})
+        answer = self._send_question({**request, **reason})
         if answer.get("behavior") == "allow":
             changed = answer.get("updatedInput")
             if changed is not None and not isinstance(changed, Mapping):
@@ -53,7 +47,7 @@ class ProgramPerson:
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
             "input": dict(question.arguments),
         }
-        answer = self._send_request({**request, "tool_use_id": question.call, "requires_user_interaction": True})
+        answer = self._send_question({**request, "tool_use_id": question.call, "requires_user_interaction": True})
         if answer.get("interrupt") is True:
             raise RequestCancelled("cancelled")
         if answer.get("behavior") != "allow":
@@ -61,36 +55,11 @@ class ProgramPerson:
         changes = to_object(answer.get("updatedInput"))
         return {**changes, "answers": changes.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
 
-    def accept_response(self, response: Object) -> None:
-        """Pass an answer from the program to the request that is waiting for it."""
-        content = response.get("response") if response.get("subtype") == "success" else None
-        failure = {"behavior": "deny", "message": str(response.get("error") or "The program failed to answer.")}
-        with self._lock:
-            if (name := str(response.get("request_id"))) in self._waiting:
-                self._answers[name] = content if isinstance(content, Mapping) else failure
-                self._lock.notify_all()
-
-    def withdraw_questions(self) -> None:
-        """Interrupt all waiting requests, since the turn is over."""
-        with self._lock:
-            self._answers |= {name: {"behavior": "deny", "interrupt": True} for name in self._waiting}
-            self._lock.notify_all()
-
-    def close_answers(self) -> None:
-        """Deny all waiting and later requests, since no more answers will arrive."""
-        with self._lock:
-            self._is_gone = True
-            self._lock.notify_all()
-
-    def _send_request(self, request: dict[str, Any]) -> Object:
-        name = str(uuid4())
-        with self._lock:
-            self._waiting.add(name)
-        self._write({"type": "control_request", "request_id": name, "request": request})
-        with self._lock:
-            self._lock.wait_for(lambda: name in self._answers or self._is_gone)
-            self._waiting.discard(name)
-            return self._answers.pop(name, _GONE_RESPONSE)
+    def _send_question(self, request: dict[str, Any]) -> Object:
+        answer = self._channel.send_request(request)
+        if answer.is_withdrawn:
+            return {"behavior": "deny", "interrupt": True}
+        return answer.content if answer.content is not None else {"behavior": "deny", "message": answer.error}
 
 
 def _read_wanted_mode(answer: Object) -> str | None:

@@ -17,7 +17,7 @@ import msgspec
 from turnlog.agent.briefing.system_prompt import build_system_prompt
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.print_mode.program_person import ProgramPerson
+from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.record.chain import create_record_id
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.slash_commands import PRINTABLE_COMMANDS, SLASH_COMMANDS
@@ -31,7 +31,6 @@ LineWriter = Callable[[dict[str, Any]], None]
 
 
 _UNSUPPORTED_REQUEST_KEYS = (
-    "hooks",
     "agents",
     "sdkMcpServers",
     "jsonSchema",
@@ -57,7 +56,7 @@ class PromptFeed:
         loop: AgentLoop,
         lines: Iterable[bytes],
         write: LineWriter,
-        program: ProgramPerson | None = None,
+        channel: ControlChannel | None = None,
         *,
         ignores_hooks: bool = False,
     ) -> None:
@@ -65,8 +64,8 @@ class PromptFeed:
         self._ignores_hooks = ignores_hooks
         self._lines = lines
         self._write = write
-        self._program = program
-        """Asks the program for permission; None if the program does not answer such requests."""
+        self._channel = channel or ControlChannel(write)
+        """Asks the program."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
         self._prompt_ids: set[str] = set()
@@ -95,8 +94,7 @@ class PromptFeed:
         except OSError as error:
             self._waiting.put(TurnlogError(f"standard input: {error}"))
         finally:
-            if self._program is not None:
-                self._program.close_answers()
+            self._channel.close()
 
     def _handle_line(self, number: int, line: bytes) -> None:
         try:
@@ -109,8 +107,8 @@ class PromptFeed:
             self._waiting.put(message._replace(uuid=self._choose_prompt_id(message.uuid)))
         elif kind == "control_request":
             self._respond_to_request(found)
-        elif kind == "control_response" and self._program is not None:
-            self._program.accept_response(to_object(found.get("response")))
+        elif kind == "control_response":
+            self._channel.accept_response(to_object(found.get("response")))
 
     def _choose_prompt_id(self, given: str | None) -> str:
         """Return the id that the program gave its prompt, unless it is no UUID or was used before."""
@@ -138,8 +136,7 @@ class PromptFeed:
             return self._initialize(request)
         if kind == "interrupt":
             self._cancel.set()
-            if self._program is not None:
-                self._program.withdraw_questions()
+            self._channel.withdraw_requests()
             return {}
         if kind == "set_model":
             name = str(request.get("model") or "")
@@ -166,6 +163,10 @@ class PromptFeed:
             if not self._ignores_hooks:
                 raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without them")
             self._loop.tell(WarningIssued(f"{problem}; the session continues without them"))
+        if hooks := to_object(request.get("hooks")):
+            from turnlog.agent.print_mode.program_hooks import attach_program_hooks
+
+            attach_program_hooks(self._loop, hooks, self._channel)
         replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
         prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
         if isinstance(prompt, str) or isinstance(added, str):

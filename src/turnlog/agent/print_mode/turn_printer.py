@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
-from turnlog.agent.events import AnswerStreamed, CallDenied, EntryWritten, TurnEnded, TurnEvent
+from turnlog.agent.events import (
+    AnswerStreamed,
+    CallDenied,
+    EntryWritten,
+    HookEnded,
+    HookMessage,
+    TurnEnded,
+    TurnEvent,
+)
 from turnlog.agent.record.chain import RECORD_VERSION
 from turnlog.agent.record.line_bodies import build_synthetic_line
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
@@ -30,6 +38,7 @@ Json = dict[str, Any]
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
 _SUBTYPES_BY_REASON = {
     "finished": "success",
+    **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented"), "success"),
     "error": "success",  # as in Claude Code; `is_error` distinguishes them
     "max_turns": "error_max_turns",
     "budget": "error_max_budget_usd",
@@ -86,7 +95,7 @@ class TurnPrinter:
             )
         if self._form == "stream-json":
             for line in self._build_event_lines(event):
-                self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})
+                self._write({"session_id": self._session_id, **line, "uuid": line.get("uuid") or str(uuid4())})
 
     def end_turn(self, loop: AgentLoop, ended: TurnEnded) -> int:
         """Print the result of the turn and return the exit status."""
@@ -94,7 +103,7 @@ class TurnPrinter:
             self._say(_describe_end(ended, loop))
         else:
             self._write(self._build_result(ended))
-        return int(ended.reason != "finished")
+        return int(ended.is_failure)
 
     def print_failure(self, trouble: str) -> None:
         """Print a result for programs if a turn can't start or continue; people see the error on standard error."""
@@ -136,11 +145,17 @@ class TurnPrinter:
         elif isinstance(event, CallDenied):
             names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
             yield {"type": "system", "subtype": "permission_denied", **names}
+        elif isinstance(event, HookMessage):
+            told = {"content": event.text, "level": event.level, **event.details}
+            yield {"type": "system", "subtype": "informational", **told}
+        elif isinstance(event, HookEnded):
+            yield from _build_hook_lines(event)
         elif isinstance(event, EntryWritten):
             yield from _build_entry_lines(event.entry, event.agent)
 
     def _build_result(self, ended: TurnEnded) -> Json:
-        is_error = ended.reason != "finished"
+        is_error = ended.is_failure or ended.reason == "broken"
+        is_blocked = ended.reason == "prompt_blocked"
         subtype = _SUBTYPES_BY_REASON.get(ended.reason, "error_during_execution")
         outcome: Json = (
             {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
@@ -151,10 +166,10 @@ class TurnPrinter:
             "is_error": is_error,
             "duration_ms": ended.milliseconds,
             "duration_api_ms": round(self._spent.milliseconds),
-            "num_turns": 1 + self._results,
+            "num_turns": 0 if is_blocked else 1 + self._results,
             **outcome,
             "stop_reason": self._stop,
-            "terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason),
+            **({} if is_blocked else {"terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason)}),
             "session_id": self._session_id,
             "total_cost_usd": self._spent.dollars,
             "usage": _build_usage(self._usage.values()),
@@ -205,6 +220,14 @@ def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
         facts = entry.get("compactMetadata") or {}
         details = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
         yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": details, "uuid": entry.get("uuid")}
+
+
+def _build_hook_lines(event: HookEnded) -> Iterator[Json]:
+    names = {"hook_id": str(uuid4()), "hook_name": event.name, "hook_event": event.event}
+    yield {"type": "system", "subtype": "hook_started", **names, "session_id": event.session_id}
+    streams = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
+    outcome = {"exit_code": event.exit_code, "outcome": "error" if event.is_failed else "success"}
+    yield {"type": "system", "subtype": "hook_response", **names, **streams, **outcome, "session_id": event.session_id}
 
 
 def _is_result_entry(entry: Object) -> bool:

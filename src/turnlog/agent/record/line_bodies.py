@@ -1,7 +1,7 @@
 """Builds the lines of a session as the newest client writes them, but only lines that Claude Code 2.1.29 understands.
 
-Everything here is a plain object that `record` adds to the chain. Lines that 2.1.29 does not understand are omitted:
-attachments would break its chain, and it would not send commands in `system` entries.
+Everything here is a plain object that `record` adds to the chain. Lines that 2.1.29 does not understand are omitted: it
+would not send commands in `system` entries, and of the newest client's attachments it knows only some.
 """
 
 from __future__ import annotations
@@ -109,6 +109,13 @@ def build_structured_result(result: CallResult) -> Any:
 def build_system_line(subtype: str, **fields: Any) -> LineBody:
     """Build a line about the client itself, which is not sent to the model."""
     return {"type": "system", "subtype": subtype, **fields}
+
+
+def build_attachment_line(attachment: LineBody, text: str) -> LineBody:
+    """Build an entry beside the messages; `text` is what the model is told."""
+    rendered = f"<system-reminder>\n{text}\n</system-reminder>"
+    sent = {"rendered": [{"content": rendered}], "renderedRole": "system"} if text else {}
+    return {"attachment": attachment, "type": "attachment", **sent}
 
 
 def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBody:

@@ -37,6 +37,8 @@ class SessionRecord(EntryChain):
         """The entries of calls that have no result yet."""
         self._answers: set[str] = set()
         self._steps = 0
+        self._is_announced = False
+        """Whether the id of the next prompt has been chosen."""
         self._depth = 0
         self._meta: LineBody = {}
 
@@ -105,7 +107,8 @@ class SessionRecord(EntryChain):
         with self._lock:
             if meta:
                 return self._write_client_content(content, fields)
-            self._prompt_id, self._branch, self._entry_count = create_record_id(), read_git_branch(self.cwd), 0
+            self._branch, self._entry_count = read_git_branch(self.cwd), 0
+            self._prompt_id, self._is_announced = self.announce_prompt(), False
             self._last_prompt = line_bodies.extract_content_text(content)
             origin = {"origin": {"kind": "human"}} if typed and not self._agent_id else {}
             source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
@@ -115,6 +118,21 @@ class SessionRecord(EntryChain):
             prompt = self._write_entry(line, uuid=uuid)
             self._write_client_content(after, {"turnCompanion": True})
             return prompt
+
+    @property
+    def agent_id(self) -> str | None:
+        """The id of the sub-agent whose record this is."""
+        return self._agent_id
+
+    @property
+    def prompt_id(self) -> str | None:
+        return self._prompt_id
+
+    def announce_prompt(self) -> str:
+        """Choose the id of the next prompt, so that hooks can be told about it before it is written."""
+        if not self._is_announced:
+            self._prompt_id, self._is_announced = create_record_id(), True
+        return str(self._prompt_id)
 
     def _write_client_content(self, content: LineContent, fields: LineBody) -> str:
         """Write one line per block: 2.1.29 rewrites, and so duplicates, a session with several blocks in a line."""
@@ -194,6 +212,26 @@ class SessionRecord(EntryChain):
             return [self._write_entry(line_bodies.build_user_line(text, self._prompt_id)) for text in texts][-1]
 
     # -- notices from the client
+
+    def write_attachment(self, attachment: LineBody, text: str = "", *, is_link: bool = True) -> None:
+        """Write an entry beside the messages; if it has text, the text is sent to the model as a reminder.
+
+        Without `is_link`, the next entry does not follow it: 2.1.45 takes a turn that ends with one for interrupted.
+        """
+        with self._lock:
+            before = self.last
+            self._write_entry(line_bodies.build_attachment_line(attachment, text))
+            self.last = self.last if is_link else before
+
+    def write_notice(self, text: str, level: str, **fields: Any) -> str:
+        """Write a notice for people."""
+        return self._write_entry(
+            line_bodies.build_system_line("informational", content=text, isMeta=False, level=level, **fields)
+        )
+
+    def write_stop_summary(self, facts: LineBody) -> str:
+        """Write what hooks said when the model stopped."""
+        return self._write_entry(line_bodies.build_system_line("stop_hook_summary", **facts))
 
     def write_retry(self, event: RetryStarted) -> str:
         """Record that a request failed and will be retried; the first attempt does not count as a retry."""

@@ -92,6 +92,8 @@ class Shells:
         self.watch: Callable[[], object] = lambda: None
         """Called by another thread as soon as there is a notice."""
         self._lock = threading.Lock()
+        self.environment_file: Path | None = None
+        """A script that sets variables for every command, written by hooks at the start of the session."""
 
     def start_shell(
         self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = ""
@@ -102,7 +104,8 @@ class Shells:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         shell = Shell(command, call, description, self.folder)
         shell.path.touch(mode=0o600, exist_ok=False)
-        script = f"eval {quote(command)} && pwd -P >| {quote(str(shell.cwd_path))}"
+        load = f". {quote(str(self.environment_file))}\n" if self.environment_file else ""
+        script = f"{load}eval {quote(command)} && pwd -P >| {quote(str(shell.cwd_path))}"
         then = partial(self._queue_end_notice, shell)
         try:
             shell.process = ShellProcess(script, cwd=cwd, environ=environ, output=shell.path, then=then)

@@ -137,10 +137,12 @@ def _read_plain_text(prompt: Any) -> str:
 
 def _build_watcher(printing: TurnPrinter) -> EventWatcher:
     """Build a watcher that prints a turn; notices for people, such as retries, also go to standard error."""
-    from turnlog.agent.events import WarningIssued
+    from turnlog.agent.events import HookMessage, WarningIssued
 
     def watch(event: TurnEvent) -> None:
-        if isinstance(event, WarningIssued):
+        if isinstance(event, WarningIssued) or (
+            isinstance(event, HookMessage) and event.level == "warning" and not event.details
+        ):
             _print_remarks(event.text)
         printing.watch(event)
 
@@ -167,14 +169,16 @@ def _run_prompt_stream(
     """Answer prompts until the input ends, and return the exit status of the last one."""
     from turnlog.agent.briefing.plan_mode import PlanModeTracker
     from turnlog.agent.person import Nobody
+    from turnlog.agent.print_mode.control_channel import ControlChannel
     from turnlog.agent.print_mode.program_person import ProgramPerson
     from turnlog.agent.print_mode.prompt_feed import PromptFeed
 
-    program, status = ProgramPerson(_write_json) if said.get("asked") else None, 0
+    channel, status = ControlChannel(_write_json), 0
+    program = ProgramPerson(channel) if said.get("asked") else None
     with contextlib.closing(starting.begin_session(wishes, _build_watcher(printing), program or Nobody())) as begun:
         _print_remarks(*begun.warnings)
         planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
-        feed = PromptFeed(begun.loop, sys.stdin.buffer, _write_json, program, ignores_hooks=wishes.ignores_hooks)
+        feed = PromptFeed(begun.loop, sys.stdin.buffer, _write_json, channel, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next_message()) is not None:
             with _catch_interrupts(cancel := feed.create_cancel()) as heard:
                 printing.begin_turn(begun.loop, starting.key_source)

@@ -18,7 +18,7 @@ from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
 from turnlog.agent.permissions.trust import trust_folder
 from turnlog.agent.session_starter import SessionStarter, StartOptions
-from turnlog.agent.unsupported_features import UnsupportedFeature
+from turnlog.agent.unsupported_feature import UnsupportedFeature
 from turnlog.api import config
 from turnlog.cli import terminal
 from turnlog.errors import UsageError
@@ -79,7 +79,7 @@ def _ask_without_guards(
     guards: Sequence[UnsupportedFeature], screen: ConsoleScreen, ask: Callable[[str], str | None]
 ) -> bool:
     """Ask at every start whether to continue without hooks that would guard the session."""
-    screen.write_lines("These hooks guard your sessions in Claude Code. turnlog does not run them:")
+    screen.write_lines("These guards of your sessions can't run:")
     screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
     said = ask("  y: continue without them   n: quit   [y/n] ")
     return said is not None and said.strip().lower() in ("y", "yes")

@@ -89,7 +89,7 @@ CHAT_OPTIONS = (
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),
-        "Start even if the settings or an SDK define hooks or servers that turnlog does not support.",
+        "Start without the hooks, servers or other guards that can't run here.",
         "flag",
     ),
     ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),

@@ -1,0 +1,64 @@
+"""Installed plugins that the settings enable; only settings that are trusted can enable one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.agent.settings import Settings, decode_settings
+from turnlog.agent.small_file import read_small_file
+
+MAX_CONFIG_BYTES = 16 << 20
+
+
+class EnabledPlugin(NamedTuple):
+    name: str
+    """Its name without the marketplace."""
+    folder: Path
+
+
+def list_enabled_plugins(settings: Settings, config_dir: Path) -> list[EnabledPlugin]:
+    """Return the installed plugins that are enabled; the highest layer that mentions a plugin decides."""
+    wanted: dict[str, bool] = {}
+    for layer in settings.list_trusted_layers():
+        enabled = layer.values.get("enabledPlugins")
+        for name, value in enabled.items() if isinstance(enabled, Mapping) else ():
+            wanted.setdefault(str(name), bool(value))
+    names = {name for name, is_enabled in wanted.items() if is_enabled}
+    if not names:
+        return []
+    found = {
+        folder: EnabledPlugin(name.partition("@")[0], folder)
+        for name, folder in _list_installed(config_dir)
+        if name in names
+    }
+    return list(found.values())
+
+
+def find_missing_plugins(settings: Settings, config_dir: Path) -> Iterator[tuple[str, str]]:
+    """Yield the file and the name of each enabled plugin that is not installed."""
+    installed = {name for name, folder in _list_installed(config_dir) if folder.is_dir()}
+    for layer in settings.list_trusted_layers():
+        enabled = layer.values.get("enabledPlugins")
+        for name, value in enabled.items() if isinstance(enabled, Mapping) else ():
+            if value and str(name) not in installed:
+                yield layer.where, str(name)
+
+
+def _list_installed(config_dir: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the name and folder of each installed plugin (`installed_plugins.json`)."""
+    plugins = read_config_object(config_dir / "plugins" / "installed_plugins.json").get("plugins")
+    for name, installed in plugins.items() if isinstance(plugins, Mapping) else ():
+        for one in installed if isinstance(installed, list) else [installed]:
+            if isinstance(one, Mapping) and isinstance(one.get("installPath"), str):
+                yield str(name), Path(one["installPath"])
+
+
+def read_config_object(path: Path) -> Mapping[str, Any]:
+    """Return the object in a file, or an empty one if the file can't be read; Claude Code itself reports such files."""
+    try:
+        values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return values if isinstance(values, Mapping) else {}

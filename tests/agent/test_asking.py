@@ -160,6 +160,7 @@ def test_no_line_of_a_call_goes_on_without_its_bar(tmp_path: Path, name: str) ->
     [
         (["y"], PermissionAnswer("once")),
         (["YES"], PermissionAnswer("once")),
+        (["s"], PermissionAnswer("session")),
         (["a"], PermissionAnswer("always")),
         (["n"], PermissionAnswer("no")),
         (["n use make"], PermissionAnswer("no", "use make")),
@@ -173,8 +174,9 @@ def test_only_a_plain_yes_is_a_yes(lines: list[str | None], expected: Permission
     assert person_questions.ask_permission(ASKS, answering(*lines)) == expected
 
 
-def test_always_is_no_answer_where_no_rule_would_do() -> None:
-    assert person_questions.ask_permission(Decision("ask"), answering("a", "n")) == PermissionAnswer("no")
+@pytest.mark.parametrize("letter", ["a", "s"])
+def test_only_this_once_is_an_answer_where_no_rule_would_do(letter: str) -> None:
+    assert person_questions.ask_permission(Decision("ask"), answering(letter, "n")) == PermissionAnswer("no")
 
 
 QUESTION = {

@@ -108,7 +108,7 @@ def test_a_call_is_asked_for_shown_and_made(trusted: MakeDesk) -> None:
         assert not (here.cwd / "a.txt").exists()
         terminal.send("y\r")
         terminal.expect("Write")
-        assert "allow? [y/a/n] y" in terminal.text
+        assert "allow? [y/s/a/n] y" in terminal.text
         terminal.expect("Written.")
         leave(terminal)
     assert (here.cwd / "a.txt").read_text() == "one\n"
@@ -121,7 +121,7 @@ def test_always_writes_the_rule_that_was_shown(trusted: MakeDesk) -> None:
     (here.cwd / "pick").write_text('#!/bin/sh\necho "$2" >> picked\n')
     (here.cwd / "pick").chmod(0o755)
     with here.terminal("go") as terminal:
-        asked = terminal.expect("allow? [y/a/n]")
+        asked = terminal.expect("allow? [y/s/a/n]")
         terminal.send("a\r")
         terminal.expect("Done.")
         leave(terminal)
@@ -129,6 +129,21 @@ def test_always_writes_the_rule_that_was_shown(trusted: MakeDesk) -> None:
     (rule,) = json.loads((here.cwd / ".claude" / "settings.local.json").read_text())["permissions"]["allow"]
     assert f"adds {rule} to {here.cwd}/.claude/settings.local.json" in asked
     assert (here.cwd / "picked").read_text() == "red\ngreen\n"
+
+
+def test_an_answer_for_this_session_allows_the_next_call_and_writes_no_rule(trusted: MakeDesk) -> None:
+    picks = [reply(call("Bash", command=f"./pick apples {colour}")) for colour in ("red", "green")]
+    here = trusted(script(*picks, "Done."))
+    (here.cwd / "pick").write_text('#!/bin/sh\necho "$2" >> picked\n')
+    (here.cwd / "pick").chmod(0o755)
+    with here.terminal("go") as terminal:
+        terminal.expect("allow? [y/s/a/n]")
+        terminal.send("s\r")
+        terminal.expect("Done.")
+        leave(terminal)
+        assert terminal.text.count("allow?") == 1
+    assert (here.cwd / "picked").read_text() == "red\ngreen\n"
+    assert not (here.cwd / ".claude").exists()
 
 
 def test_what_was_typed_before_the_question_is_no_answer_to_it(trusted: MakeDesk) -> None:

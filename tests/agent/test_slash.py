@@ -23,7 +23,7 @@ class Room:
 
     def __init__(self, base: Path, *answers: str) -> None:
         config = base / "config"
-        config.mkdir()
+        config.mkdir(exist_ok=True)
         self.model = ScriptedModel(answers)
         starting = SessionStarter(base, base / "data", {"CLAUDE_CONFIG_DIR": str(config)}, self.model)
         self.events: list[TurnEvent] = []

@@ -199,6 +199,8 @@ class CallRunner:
             answer = self._person.permit(call.name, call.arguments, decision, self._agent)
         if answer.verdict == "nobody":
             return admission._replace(refusal=self._deny_call(call, decision.reason))
+        if answer.verdict == "session":
+            self._setup.guard.allow_until_exit(decision.suggested, place)
         if answer.verdict == "always":
             self._setup.guard.remember(decision.suggested, place)
         if answer.verdict != "no":

@@ -12,8 +12,9 @@ from turnlog.agent.tools.tool import Question
 class PermissionAnswer(NamedTuple):
     """A person's answer to a call that needs permission."""
 
-    verdict: Literal["once", "always", "no", "nobody"]
-    """`always` writes the suggested rules; `nobody` means that no one could answer."""
+    verdict: Literal["once", "session", "always", "no", "nobody"]
+    """`session` applies the suggested rules until the client exits, `always` also writes them to the settings; `nobody`
+    means that no one could answer."""
     words: str = ""
     """Instructions for the model after a `no`; without them, a `no` ends the turn."""
     arguments: Mapping[str, Any] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.agent.briefing.agents import load_agent_types
-from turnlog.agent.briefing.memory import load_memory_files, render_memory_reminder
+from turnlog.agent.briefing.memory import MemoryFile, load_memory_files, render_memory_reminder
 from turnlog.agent.briefing.plan_mode import PLAN_MODE_REMINDER
 from turnlog.agent.briefing.surroundings import describe_surroundings
 from turnlog.agent.briefing.system_prompt import build_system_prompt
@@ -28,7 +28,7 @@ from turnlog.agent.settings import (
     load_settings,
     read_flag_layer,
 )
-from turnlog.agent.setup import AgentSetup, TurnLimits
+from turnlog.agent.setup import AgentSetup, SentInstructions, TurnLimits
 from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools.call_result import Workspace
 from turnlog.agent.tools.seen_files import is_unwritten_since
@@ -195,12 +195,14 @@ class SessionStarter:
         place = self._build_workspace(options, guard.settings)
         warn = guard.settings.warnings.append
         agents = load_agent_types(self.cwd, self.config_dir, warn, ignores_hooks=options.ignores_hooks)
+        instructions = self._load_instructions(place, guard)
         return AgentSetup(
             model=self.model or self._connect_model(environ, options.url),
             name=name,
             small=choose_small_model(environ, known),
             system=build_system_prompt(options.system_prompt, options.appended_prompt),
-            preface=self._build_preface(place, name, environ, guard),
+            preface=self._build_preface(place, name, environ, guard, instructions),
+            instructions=[SentInstructions(file.kind, file.path, len(file.text.encode())) for file in instructions],
             tools=build_tools(agents, build_readonly_check(place), options.tools),
             guard=guard,
             place=place,
@@ -227,14 +229,21 @@ class SessionStarter:
                 raise UsageError(f"--add-dir {path}: no such folder")
         return Workspace(self.cwd, self.cwd, [*further, *settings.list_folders()])
 
-    def _build_preface(
-        self, place: Workspace, model: str, environ: Mapping[str, str], guard: SettingsGuard
-    ) -> list[dict[str, Any]]:
-        surroundings = describe_surroundings(self.cwd, place.further, model, environ)
+    def _load_instructions(self, place: Workspace, guard: SettingsGuard) -> list[MemoryFile]:
         external, warn = may_import_external(self.cwd, self.config_dir), guard.settings.warnings.append
         is_unreadable = guard.build_unreadable_check(place)
-        memory = load_memory_files(self.cwd, self.config_dir, external=external, warn=warn, is_unreadable=is_unreadable)
-        texts = [render_memory_reminder(memory), surroundings, PLAN_MODE_REMINDER if guard.mode == "plan" else ""]
+        return load_memory_files(self.cwd, self.config_dir, external=external, warn=warn, is_unreadable=is_unreadable)
+
+    def _build_preface(
+        self,
+        place: Workspace,
+        model: str,
+        environ: Mapping[str, str],
+        guard: SettingsGuard,
+        instructions: list[MemoryFile],
+    ) -> list[dict[str, Any]]:
+        surroundings = describe_surroundings(self.cwd, place.further, model, environ)
+        texts = [render_memory_reminder(instructions), surroundings, PLAN_MODE_REMINDER if guard.mode == "plan" else ""]
         return [build_reminder(text) for text in texts if text]
 
     # -- new and resumed sessions

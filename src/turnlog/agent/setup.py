@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,6 +20,16 @@ class TurnLimits(Struct, frozen=True):
     """The maximum number of requests to the model in one turn (`--max-turns`)."""
     dollars: float | None = None
     """The maximum cost of the session (`--max-budget-usd`)."""
+
+
+class SentInstructions(NamedTuple):
+    """An instruction file that is part of the preface."""
+
+    kind: str
+    """`user`, `project` or `local`."""
+    path: Path
+    size: int
+    """The number of bytes of its text."""
 
 
 class AgentSetup(Struct):
@@ -41,6 +53,8 @@ class AgentSetup(Struct):
     limits: TurnLimits = TurnLimits()
     aliases: Mapping[str, str] = {}
     """Model names by alias: opus, sonnet, haiku."""
+    instructions: Sequence[SentInstructions] = ()
+    """The instruction files in the preface."""
     window: int | None = None
     """The context window in tokens, if it differs from the model's."""
     compact_at: float = 0.85

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from turnlog.agent import session_commands
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.record import line_bodies as written
 from turnlog.errors import UsageError
@@ -200,6 +201,13 @@ def _run_rewind(host: CommandHost, _arguments: str) -> Iterator[str]:
     yield from host.rewind()
 
 
+def _run_tasks(host: CommandHost, arguments: str) -> Iterator[str]:
+    verb, _, name = arguments.partition(" ")
+    if verb == "stop" and name.strip():
+        return session_commands.stop_task(host.loop, name.strip())
+    return session_commands.describe_tasks(host.loop)
+
+
 def _run_exit(host: CommandHost, _arguments: str) -> Iterator[str]:
     host.leave()
     return iter(())
@@ -222,6 +230,28 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "compact": SlashCommand("replace the conversation with a summary", _run_compact, "[INSTRUCTIONS]"),
     "resume": SlashCommand("switch to a different session", _run_resume, "[ID]"),
     "model": SlashCommand("show or change the model", _run_model, "[NAME]"),
+    "status": SlashCommand(
+        "show the session, its folders, its model and its mode",
+        lambda host, _: session_commands.describe_status(host.loop),
+    ),
+    "permissions": SlashCommand(
+        "show the rules for calls, with their sources",
+        lambda host, _: session_commands.describe_permissions(host.loop),
+    ),
+    "memory": SlashCommand(
+        "show the instruction files that the model received",
+        lambda host, _: session_commands.describe_memory(host.loop),
+    ),
+    "agents": SlashCommand("show the types of sub-agents", lambda host, _: session_commands.describe_agents(host.loop)),
+    "tasks": SlashCommand("show background commands, or stop one", _run_tasks, "[stop ID]"),
+    "rename": SlashCommand(
+        "give the session a title", lambda host, title: session_commands.rename_session(host.loop, title), "TITLE"
+    ),
+    "export": SlashCommand(
+        "export the session to a file (.md, .html, .txt, .json)",
+        lambda host, name: session_commands.export_conversation(host.loop, name),
+        "[FILE]",
+    ),
     "cost": SlashCommand("show what this session has cost so far", _run_cost),
     "context": SlashCommand(
         "show what fills the context window; --raw shows the next request", _run_context, "[--raw]"

@@ -29,7 +29,16 @@ Ask = Callable[[str], str | None]
 _MAX_DIFF_FILE_BYTES = 4 << 20
 _MAX_LINE_CELLS = 10_000
 _BAR_CELLS = 5
-_LETTERS_BY_ANSWER = {"y": "y", "yes": "y", "a": "a", "always": "a", "n": "n", "no": "n"}
+_LETTERS_BY_ANSWER = {
+    "y": "y",
+    "yes": "y",
+    "s": "s",
+    "session": "s",
+    "a": "a",
+    "always": "a",
+    "n": "n",
+    "no": "n",
+}
 _MAX_MISTYPED_CHARS = 3
 """A shorter answer that is not valid counts as a typo, and the question is asked again."""
 
@@ -49,7 +58,9 @@ def render_permission_question(
     yield "  y  yes, this once"
     if decision.suggested:
         file = place.root / ".claude" / "settings.local.json"
-        yield f"  a  always: adds {', '.join(map(to_visible_line, decision.suggested))} to {to_visible_line(str(file))}"
+        rules = ", ".join(map(to_visible_line, decision.suggested))
+        yield f"  s  for this session: allows {rules} until you exit"
+        yield f"  a  always: adds {rules} to {to_visible_line(str(file))}"
     yield "  n  no (or type what to do instead)"
 
 
@@ -108,10 +119,12 @@ def preview_change(name: str, arguments: Object, path: Path) -> tuple[Hunk, ...]
 
 def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
     """Ask for permission; cancelling the question means no."""
-    letter, instructions = _ask_consent(ask, "allow?", "ya" if decision.suggested else "y") or ("n", "")
-    if letter == "n":
-        return PermissionAnswer("no", instructions)
-    return PermissionAnswer("once" if letter == "y" else "always")
+    letter, instructions = _ask_consent(ask, "allow?", "ysa" if decision.suggested else "y") or ("n", "")
+    if letter == "y":
+        return PermissionAnswer("once")
+    if letter == "s":
+        return PermissionAnswer("session")
+    return PermissionAnswer("always") if letter == "a" else PermissionAnswer("no", instructions)
 
 
 def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:

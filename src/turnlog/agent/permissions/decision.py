@@ -9,7 +9,7 @@ dontAsk            denies instead of asking
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -55,6 +55,14 @@ class CallGuard(Protocol):
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to `settings.local.json` and return the path."""
+        ...
+
+    def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
+        """Apply allow rules until the client exits."""
+        ...
+
+    def list_rules(self) -> list[str]:
+        """Return all rules in effect with their sources, in the order in which they are applied."""
         ...
 
     def is_hidden(self, name: str) -> bool:

@@ -103,6 +103,10 @@ class SettingsGuard:
         layer = {"permissions": {"allow": list(self._session_rules)}}
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
+    def list_rules(self) -> list[str]:
+        """Return all rules in effect with their sources, in the order in which they are applied."""
+        return list(map(str, self.rules.list_all()))
+
     def is_hidden(self, name: str) -> bool:
         """Return whether a rule denies the whole tool by its name, by its kind or by a pattern."""
         return self.rules.find_bare_rule("deny", name) is not None

@@ -67,6 +67,10 @@ class PermissionRules:
             problem = f"matches nothing{hint}" if match else "is not a rule"
             self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} {problem}; it is ignored")
 
+    def list_all(self) -> list[PermissionRule]:
+        """Return the rules in the order in which they are applied."""
+        return [rule for rules in self._of.values() for rule in rules]
+
     def find_bare_rule(self, kind: RuleKind, tool: str) -> PermissionRule | None:
         """Return the rule that covers a whole tool."""
         return next((rule for rule in self._of[kind] if rule.spec is None and _names_tool(rule, tool)), None)

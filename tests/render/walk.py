@@ -11,8 +11,8 @@ ELEMENTS = frozenset(
 )
 VOID = frozenset({"br", "hr", "img", "input"})
 ATTRIBUTES = frozenset(
-    "alt aria-hidden aria-label class colspan data-agent data-key data-language data-src data-time data-tool data-turn"
-    " datetime decoding download href id loading open rel src start tabindex target title type".split()
+    "alt aria-hidden aria-label class colspan data-agent data-first data-key data-language data-src data-time data-tool"
+    " data-turn datetime decoding download href id loading open rel src start tabindex target title type".split()
 )
 _LINK = re.compile(r"https?://|mailto:|/|#")
 _SOURCE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,|/|https?://")

@@ -113,7 +113,7 @@ def test_dialogs(page: Page) -> None:
     sound(page, "raw entry", "#raw")
     page.keyboard.press("Escape")
     for verb in VERBS:
-        page.locator("details.menu > summary").click()
+        page.locator("details.actions-menu > summary").click()
         page.locator(f"[data-verb={verb}]").first.click()
         page.locator("#action[open]").wait_for()
         if verb not in ("fork", "rename"):  # which ask for something first

@@ -148,7 +148,7 @@ def test_times_are_those_of_the_reader_wherever_the_writer_was(page: Page) -> No
 def test_an_export_is_asked_for_made_saved_and_opened_as_a_file(page: Page, browser: Browser, tmp_path: Path) -> None:
     page.goto(f"/s/{ODD}")
     ready(page)
-    page.locator("details.menu > summary").click()
+    page.get_by_text("Actions", exact=True).click()
     page.get_by_role("button", name="Export…").click()
     dialog = page.get_by_role("dialog", name="Export this session")
     expect(dialog.locator(".words")).to_contain_text("the session does not change")
@@ -173,7 +173,7 @@ def test_a_clone_is_shown_before_it_is_made_and_then_stands_in_the_list(page: Pa
     before = folders.sessions
     page.goto(f"/s/{ODD}")
     ready(page)
-    page.locator("details.menu > summary").click()
+    page.get_by_text("Actions", exact=True).click()
     page.get_by_role("button", name="Clone…").click()
     dialog = page.get_by_role("dialog", name="Clone this session")
     dialog.get_by_label("Title").fill("Twin of the odd one")

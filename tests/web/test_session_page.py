@@ -289,6 +289,7 @@ def test_the_outline_has_only_the_rows_that_can_be_seen(page: Page) -> None:
 
 def test_the_chart_leads_to_a_message(page: Page) -> None:
     opened(page, LONG)
+    page.get_by_role("button", name="Chart of context and cost").click()
     plot = page.locator(".context-chart svg.plot")
     expect(plot).to_be_visible()
     box = plot.bounding_box()

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
-from msgspec.structs import replace
 
 from turnlog.export.destination import FOLDER_MARK, check_destination, open_export_folder, write_export_file
 from turnlog.export.material import ExportMaterial, ViewStretch
@@ -22,7 +21,7 @@ from turnlog.render.card import AgentSection, Picture
 from turnlog.render.figures import format_cost_usd, format_count, format_duration
 from turnlog.render.html import HtmlWriter
 from turnlog.render.phrases import format_utc_time
-from turnlog.render.view import AnyView
+from turnlog.render.view import AnyView, to_agent_view
 from turnlog.session.timeline.timeline import Chapter
 
 MAX_PAGE_BYTES = 5_000_000
@@ -275,9 +274,7 @@ class _BodyWriter:
             yield '<p class="note">Its transcript is not in this export, or is shown above.</p>'
             return
         for window in windows:
-            yield from self._expand_agents(
-                self._render_views([replace(view, key=f"{agent_id}:{view.key}") for view in window])
-            )
+            yield from self._expand_agents(self._render_views([to_agent_view(view, f"{agent_id}:") for view in window]))
 
     def _write_left_agents(self) -> None:
         left = list(self._material.iter_left_agents())

@@ -184,3 +184,5 @@ class Card(Struct, frozen=True):
     """The offset of the entry with the call; `result_offset` is that of the entry with its result."""
     result_offset: int | None = None
     agent_id: str | None = None
+    result_chars: int = 0
+    """The length of the result's text, which tells roughly how much of the context it takes."""

@@ -62,3 +62,12 @@ def format_cost_usd(amount: float | None) -> str:
     if amount is None:
         return ""
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.3f}" if amount >= 0.001 else "<$0.001"
+
+
+_CHARS_PER_TOKEN = 4
+
+
+def describe_text_tokens(chars: int) -> str:
+    """Estimate the tokens of a text from its length: `about 1.2k tokens`; empty for an empty text."""
+    tokens = round(chars / _CHARS_PER_TOKEN)
+    return f"~{format_thousands(tokens)} token{'' if tokens == 1 else 's'}" if tokens else ""

@@ -13,7 +13,7 @@ from turnlog.render import card as cards
 from turnlog.render import view as view_types
 from turnlog.render.ansi import render_ansi, strip_ansi
 from turnlog.render.events import format_prompt_label
-from turnlog.render.figures import format_count
+from turnlog.render.figures import describe_text_tokens, format_count
 from turnlog.render.html_escape import escape_to_markup
 from turnlog.render.sections import SectionWriter
 from turnlog.render.text_folds import fold_markdown, fold_text
@@ -73,6 +73,8 @@ class HtmlWriter(SectionWriter):
     def _answer(self, view: view_types.AnswerView) -> dict[str, Any]:
         is_other = not view.is_synthetic and view.model != self._model
         self._model = self._model if view.is_synthetic else view.model
+        permalink = self._links.permalink(view.key)
+        self._place = permalink.partition("#")[0] if permalink else None
         return {"blocks": [self.write_block(block) for block in view.blocks], "model": view.model if is_other else None}
 
     def _event(self, view: view_types.EventView) -> dict[str, Any]:
@@ -107,7 +109,7 @@ class HtmlWriter(SectionWriter):
 
     def write_block(self, block: view_types.AnswerBlock) -> Markup:
         if isinstance(block, view_types.AnswerText):
-            return Markup('<div class="said">') + self.write_prose(block.text) + Markup("</div>")
+            return self._render_said(block)
         if isinstance(block, view_types.AnswerThinking):
             return self._render_thinking(block)
         if isinstance(block, view_types.AnswerPicture):
@@ -116,10 +118,27 @@ class HtmlWriter(SectionWriter):
             return self.write_card(block.card)
         return self._render("odd.html", kind=block.kind, tree=render_tree(block.value))
 
+    def _render_said(self, block: view_types.AnswerText) -> Markup:
+        return self._render(
+            "said.html",
+            first=_find_first_words(block.text),
+            size=describe_text_tokens(len(block.text)),
+            body=self.write_prose(block.text),
+        )
+
     def _render_thinking(self, block: view_types.AnswerThinking) -> Markup:
         text = block.text.strip()
-        first = " ".join(text[:400].split())[:140]
-        return self._render("thinking.html", first=first, body=self.write_prose(text) if text else None)
+        return self._render(
+            "thinking.html",
+            first=_find_first_words(text),
+            size=describe_text_tokens(len(text)),
+            body=self.write_prose(text) if text else None,
+        )
+
+
+def _find_first_words(text: str) -> str:
+    """Return the start of a text on one line, without the signs of Markdown at its beginning."""
+    return " ".join(text[:400].split()).lstrip("#>*- ")[:140]
 
 
 def _render_typed(text: str) -> Markup:

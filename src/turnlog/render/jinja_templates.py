@@ -9,7 +9,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from turnlog.render.figures import format_cost_usd, format_count, format_duration, format_thousands
+from turnlog.render.figures import (
+    describe_text_tokens,
+    format_cost_usd,
+    format_count,
+    format_duration,
+    format_thousands,
+)
 from turnlog.render.html_escape import escape_to_markup, name_hidden_chars
 from turnlog.session.clock import parse_timestamp
 
@@ -38,6 +44,7 @@ def load_template_environment() -> Environment:
         "clock": _render_clock,
         "count": format_count,
         "dollars": format_cost_usd,
+        "text_tokens": describe_text_tokens,
         "duration": format_duration,
         "item_id": build_item_element_id,
         "thousands": format_thousands,

@@ -158,6 +158,8 @@ class SectionWriter:
         self._links = links if links is not None else StandaloneLinks()
         self._transcript = transcript
         self._named: str | None = None
+        self._place: str | None = None
+        """The address of the message whose cards are being written, without a fragment."""
         self._shared = {"links": self._links, "buttons": buttons, "html": self}
         self._budget = COLOUR_BUDGET_CHARS if highlight else 0
         self._refill_colour_budget()
@@ -174,7 +176,7 @@ class SectionWriter:
         self._colours = open_colours if is_open else self._folded_colours
         asked, answered = ([self.write_section(part) for part in parts] for parts in (card.asked, card.answered))
         self._colours = open_colours
-        return self._render("card.html", card=card, is_open=is_open, asked=asked, answered=answered)
+        return self._render("card.html", card=card, is_open=is_open, asked=asked, answered=answered, place=self._place)
 
     # -- sections
 

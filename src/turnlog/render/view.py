@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.render.card import Card, Picture
 
@@ -149,4 +150,15 @@ class MetaView(BaseView, frozen=True, tag_field="view", tag="meta"):
     rows: tuple[MetaRow, ...]
 
 
+TASK_SPEAKER = "task"
+"""The speaker of a sub-agent's first prompt, which another agent wrote."""
+
+
 AnyView: TypeAlias = PromptView | AnswerView | EventView | CompactionView | MetaView
+
+
+def to_agent_view(view: AnyView, prefix: str) -> AnyView:
+    """Return a view of a sub-agent's item: its key is unique on a page, and its prompt is a task, not a person's."""
+    if isinstance(view, PromptView) and view.kind == "prompt" and view.speaker == "person":
+        return replace(view, key=prefix + view.key, speaker=TASK_SPEAKER)
+    return replace(view, key=prefix + view.key)

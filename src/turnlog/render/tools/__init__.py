@@ -21,6 +21,7 @@ from turnlog.render.tools import (
 from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls
 from turnlog.render.tools.plugin_cards import build_plugin_parts
 from turnlog.session.calls import find_tool_family
+from turnlog.session.failures import to_result_text
 
 __all__ = ["ADVISOR_TOOL", "CallPlace", "CardSource", "EarlierCalls", "build_card"]
 
@@ -112,4 +113,5 @@ def build_card(source: CardSource, place: CallPlace, *, is_served: bool = False)
         place.offset,
         place.result_offset,
         parts.agent_id,
+        len(to_result_text(source.detail.result)),
     )

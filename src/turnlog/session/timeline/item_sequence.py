@@ -78,6 +78,7 @@ def _to_text(content: object) -> str:
 
 MAX_TITLE_CHARS = 200
 """How many characters of a prompt a title keeps."""
+_THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
 class ItemSequence:
@@ -227,7 +228,13 @@ def _build_chapter(turn: Turn, first: int, count: int) -> Chapter:
         max(map(count_context_tokens, turn.messages), default=0),
         usage.cost_usd,
         usage.unpriced_tokens > 0,
+        sum(map(_count_thoughts, turn.messages)),
     )
+
+
+def _count_thoughts(message: Message) -> int:
+    heads = (entry.message for entry in message.lines)
+    return sum(block.type in _THINKING_TYPES for head in heads if head for block in head.blocks)
 
 
 def shorten_title(text: str) -> str:

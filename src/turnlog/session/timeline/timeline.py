@@ -65,6 +65,8 @@ class Chapter(Struct, array_like=True, gc=False):
     cost_usd: float = 0.0
     unpriced: bool = False
     """Whether part of it has no known price."""
+    thoughts: int = 0
+    """The number of blocks of thinking."""
 
 
 class TimelineBranch(Struct, array_like=True, gc=False):
@@ -115,6 +117,9 @@ class TimelineAgent(Struct, array_like=True, gc=False):
     cost_usd: float
     incomplete: bool = False
     """Whether its own file is missing, so that only what the session's file repeats is known."""
+    models: list[str] = []
+    outcome: str = ""
+    """finished, error (its last message is one), open (it ends in the middle of its work), or empty if unknown."""
 
 
 class TimelineCompaction(Struct, array_like=True, gc=False):

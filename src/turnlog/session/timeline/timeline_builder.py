@@ -25,6 +25,8 @@ from turnlog.session.timeline.timeline import (
 )
 from turnlog.session.turns import Turn
 
+_FINAL_STOP_REASONS = ("end_turn", "stop_sequence", "max_tokens", "refusal")
+
 
 def build_timeline(session: Session) -> Timeline:
     """Build the timeline of a session, with all its branches."""
@@ -121,7 +123,18 @@ def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> Timeli
         usage.output_tokens,
         usage.cost_usd,
         agent.is_incomplete,
+        inner.models,
+        _judge_agent_outcome(inner),
     )
+
+
+def _judge_agent_outcome(inner: Session) -> str:
+    last = inner.messages[-1] if inner.messages else None
+    if last is None:
+        return ""
+    if last.is_error:
+        return "error"
+    return "finished" if last.stop_reason in _FINAL_STOP_REASONS else "open"
 
 
 def _list_compactions(session: Session) -> Iterator[TimelineCompaction]:

@@ -33,6 +33,7 @@ from turnlog.live.states import SessionState, choose_column, get_current_time
 from turnlog.live.window_start import StartFinder
 from turnlog.render.html import HtmlWriter
 from turnlog.render.text_folds import shorten_views
+from turnlog.render.view import to_agent_view
 from turnlog.render.view_builder import build_item_views
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineHead, TimelineItem
@@ -51,7 +52,7 @@ def build_item_renderer(ref: str, members: Iterable[CrewMember]) -> ItemRenderer
         html = HtmlWriter(links.picture, links, buttons=True)
         prefix = key_prefix(agent)
         views = shorten_views(build_item_views(excerpt, items, _build_head(members)), items)
-        return [str(html.write_view(msgspec.structs.replace(view, key=prefix + view.key))) for view in views]
+        return [str(html.write_view(to_agent_view(view, prefix) if agent else view)) for view in views]
 
     return render_items
 

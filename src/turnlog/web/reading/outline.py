@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from turnlog.session.clock import to_epoch_seconds
-from turnlog.session.timeline.timeline import Chapter
+from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 from turnlog.web.reading.transcript_view import TranscriptView, agent_address
 
 _SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
@@ -73,6 +73,9 @@ class AgentOutline(Struct):
     input: int
     output: int
     cost_usd: float
+    models: list[str]
+    outcome: str
+    """finished, error, open, or empty if unknown."""
     incomplete: bool
     """Whether its own file is missing, so that only what the session's file repeats is known."""
 
@@ -254,23 +257,85 @@ def list_agents(transcript: TranscriptView) -> Iterator[AgentOutline]:
     """Yield the sub-agents of a session, or those that a sub-agent started."""
     for item in transcript.main.agents:
         if transcript.agent is None or item.parent_agent_id == transcript.agent:
-            yield AgentOutline(
-                item.agent_id,
-                agent_address(transcript.session.ref, item.agent_id),
-                item.type,
-                item.description,
-                item.call_id,
-                item.parent_agent_id,
-                item.turn,
-                item.started,
-                item.ended,
-                item.calls,
-                item.errors,
-                item.input,
-                item.output,
-                item.cost_usd,
-                item.incomplete,
-            )
+            yield _to_agent_outline(transcript, item)
+
+
+def _to_agent_outline(transcript: TranscriptView, item: TimelineAgent) -> AgentOutline:
+    return AgentOutline(
+        item.agent_id,
+        agent_address(transcript.session.ref, item.agent_id),
+        item.type,
+        item.description,
+        item.call_id,
+        item.parent_agent_id,
+        item.turn,
+        item.started,
+        item.ended,
+        item.calls,
+        item.errors,
+        item.input,
+        item.output,
+        item.cost_usd,
+        item.models,
+        item.outcome,
+        item.incomplete,
+    )
+
+
+MAX_TREE_AGENTS = 500
+"""The page lists this many sub-agents at first."""
+MAX_TREE_LEVELS = 12
+"""Sub-agents below this level, or in a circle, are listed at the top."""
+
+
+class AgentBranch(NamedTuple):
+    """A sub-agent with those that it started."""
+
+    agent: AgentOutline
+    children: list[AgentBranch]
+
+
+class AgentTree(NamedTuple):
+    """The sub-agents of a transcript, in time order."""
+
+    roots: list[AgentBranch]
+    total: int
+    left_out: int
+    """How many of the newest are left out."""
+
+
+def build_agent_tree(transcript: TranscriptView, limit: int = MAX_TREE_AGENTS) -> AgentTree:
+    """Nest sub-agents below the one that started them."""
+    agents = sorted(_list_own_agents(transcript), key=lambda agent: to_epoch_seconds(agent.started) or 0.0)
+    known = {agent.agent_id: AgentBranch(agent, []) for agent in agents[:limit]}
+    roots: list[AgentBranch] = []
+    for branch in known.values():
+        parent = known.get(branch.agent.parent_agent_id or "")
+        is_rooted = parent is None or _count_levels_above(branch, known) > MAX_TREE_LEVELS
+        (roots if is_rooted or parent is None else parent.children).append(branch)
+    return AgentTree(roots, len(agents), len(agents) - len(known))
+
+
+def _list_own_agents(transcript: TranscriptView) -> list[AgentOutline]:
+    """List all sub-agents of a session, or all descendants of a sub-agent."""
+    agents = list(list_agents(transcript))
+    if transcript.agent is None:
+        return agents
+    everyone = [_to_agent_outline(transcript, item) for item in transcript.main.agents]
+    found = {agent.agent_id: agent for agent in agents}
+    while more := [a for a in everyone if a.parent_agent_id in found and a.agent_id not in found]:
+        found |= {agent.agent_id: agent for agent in more}
+    return list(found.values())
+
+
+def _count_levels_above(branch: AgentBranch, known: dict[str, AgentBranch]) -> int:
+    """Count the ancestors of a sub-agent, up to one more than are nested: files may name each other in a circle."""
+    levels = 0
+    up = known.get(branch.agent.parent_agent_id or "")
+    while up is not None and levels <= MAX_TREE_LEVELS:
+        levels += 1
+        up = known.get(up.agent.parent_agent_id or "")
+    return levels
 
 
 def _list_compactions(transcript: TranscriptView) -> Iterator[CompactionOutline]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from starlette.exceptions import HTTPException
@@ -23,9 +24,10 @@ from turnlog.render.tree import render_tree
 from turnlog.session.timeline.timeline import TimelineItem
 from turnlog.store.timelines.kept_timeline import KeptTimeline
 from turnlog.web.answers import build_html_response, build_json_response, get_machine, render_page
+from turnlog.web.navigation.session_names import is_whole_ref, redirect_to_session
 from turnlog.web.reading import windows
 from turnlog.web.reading.links import key_prefix
-from turnlog.web.reading.outline import MAX_TURNS, build_outline, build_turn_filter, list_agents, list_turns
+from turnlog.web.reading.outline import MAX_TURNS, build_agent_tree, build_outline, build_turn_filter, list_turns
 from turnlog.web.reading.overview import send_next_error, show_context_chart
 from turnlog.web.reading.pictures import send_picture
 from turnlog.web.reading.text_search import find_text
@@ -101,12 +103,26 @@ def send_item_text(request: Request) -> Response:
     return Response(render(view, SHOW_EVERYTHING).encode("utf-8", "replace"), media_type=_TEXT_MEDIA_TYPE)
 
 
+SESSION_ACTIONS = (
+    ("export", "Export…", "One file to keep or share: HTML, Markdown, PDF, JSON"),
+    ("clone", "Clone…", "A copy to try something else in"),
+    ("fork", "Fork…", "A copy that ends at a point you choose"),
+    ("strip", "Strip…", "A copy with a smaller context"),
+    ("redact", "Redact…", "A copy without secrets"),
+    ("repair", "Repair…", "Fix what keeps Claude Code from resuming it"),
+    ("rename", "Rename…", "Give it another title"),
+    ("tag", "Tag…", "Label it, to find it again"),
+)
+"""The actions of the menu: verb, label, and what it does."""
 _FRESH_SECONDS = 60.0
 """A file written less than this long ago is probably still being written."""
 
 
 def show_session(request: Request) -> Response:
     """GET /s/{ref} and GET /s/{ref}/agent/{agent}: render the page with one window."""
+    if not is_whole_ref(ref := request.path_params["ref"]):
+        agent = request.path_params.get("agent")
+        return redirect_to_session(request, ref, suffix=f"/agent/{quote(agent, safe='')}" if agent else "")
     is_at_start = not request.query_params.keys() & {"at", "turn", "window"}
     transcript = open_transcript_view(request, soon=is_at_start)
     n = _find_first_window(request, transcript)
@@ -123,7 +139,8 @@ def show_session(request: Request) -> Response:
         windows=windows.count_windows(transcript),
         size=windows.ITEMS_PER_WINDOW,
         turns=len(transcript.turns),
-        agents=list(list_agents(transcript)),
+        agents=build_agent_tree(transcript),
+        actions=SESSION_ACTIONS,
         branches=_list_branches(transcript),
         is_made_up=is_demo(transcript.session.path),
         is_live=_is_live(transcript),
@@ -169,6 +186,18 @@ def _is_live(transcript: TranscriptView) -> bool:
         )
     except OSError:
         return False
+
+
+def show_agent_tree(request: Request) -> Response:
+    """GET /s/{ref}/agents and GET /s/{ref}/agent/{agent}/agents: send all sub-agents as a fragment."""
+    transcript = open_transcript_view(request)
+    return render_page(
+        request,
+        "session_agents.html",
+        **windows.TEMPLATE_FUNCTIONS,
+        transcript=transcript,
+        agents=build_agent_tree(transcript, len(transcript.main.agents)),
+    )
 
 
 def send_window(request: Request) -> Response:
@@ -256,7 +285,9 @@ def locate_item(request: Request) -> Response:
 routes: list[BaseRoute] = [
     Route("/s/{ref}", show_session),
     Route("/s/{ref}/window/{n:int}", send_window),
+    Route("/s/{ref}/agents", show_agent_tree),
     Route("/s/{ref}/agent/{agent}", show_session),
+    Route("/s/{ref}/agent/{agent}/agents", show_agent_tree),
     Route("/s/{ref}/agent/{agent}/window/{n:int}", send_agent_window),
     Route("/s/{ref}/agent/{agent}/context", remember_answers(show_context_chart)),
     Route("/s/{ref}/agent/{agent}/item", send_item_text),

@@ -46,6 +46,8 @@ class TextHit(Struct):
     text: str
     ranges: tuple[tuple[int, int], ...]
     """The positions of the query in the text."""
+    hidden: bool = False
+    """Whether it is in bookkeeping, which pages show only on request."""
 
 
 class TextHits(Struct):
@@ -175,5 +177,6 @@ def _to_hit(parts: Iterator[TranscriptView], sighting: _Sighting, *, is_here: bo
                 part.permalink(where.item.key, where.leaf),
                 snippet.text,
                 snippet.ranges,
+                where.item.kind == "meta",
             )
     return None

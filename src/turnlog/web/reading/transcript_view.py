@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
@@ -106,6 +107,11 @@ class TranscriptView:
     def turns(self) -> list[tuple[int, Chapter]]:
         """The chapters that are turns."""
         return [pair for pair in self.chapters if pair[1].turn]
+
+    @cached_property
+    def agents_by_turn(self) -> Counter[int]:
+        """How many sub-agents each turn started."""
+        return Counter(agent.turn for agent in self.main.agents) if self.agent is None else Counter()
 
     @property
     def compactions(self) -> dict[str, int]:

@@ -6,12 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
 from markupsafe import Markup
 
 from turnlog.render.html import HtmlWriter
 from turnlog.render.text_folds import shorten_views
-from turnlog.render.view import AnyView
+from turnlog.render.view import AnyView, to_agent_view
 from turnlog.render.view_builder import build_item_views
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.timeline.excerpt import Excerpt
@@ -61,6 +60,8 @@ class TurnHeading(NamedTuple):
     address: str
     level: int
     title: str
+    work: str
+    """What the turn consists of: `3 thoughts, 21 calls (1 failed), 1 sub-agent`."""
 
 
 class ForkWay(NamedTuple):
@@ -130,7 +131,7 @@ def build_page_views(transcript: TranscriptView, items: list[TimelineItem], exce
     """Build the views of the given items; a sub-agent's keys get a prefix that makes them unique on the page."""
     prefix = key_prefix(transcript.agent)
     views = build_item_views(excerpt, items, transcript.main)
-    return [msgspec.structs.replace(view, key=prefix + view.key) for view in views] if prefix else views
+    return [to_agent_view(view, prefix) for view in views] if prefix else views
 
 
 def _find_headings(transcript: TranscriptView, first: int, count: int, level: int) -> Iterator[tuple[int, TurnHeading]]:
@@ -139,7 +140,20 @@ def _find_headings(transcript: TranscriptView, first: int, count: int, level: in
         if position >= first + count:
             return
         if chapter.turn:
-            yield position, TurnHeading(chapter, transcript.turn_link(chapter.turn), level, read_turn_title(chapter))
+            title, work = read_turn_title(chapter), describe_turn_work(chapter, transcript.agents_by_turn[chapter.turn])
+            yield position, TurnHeading(chapter, transcript.turn_link(chapter.turn), level, title, work)
+
+
+def describe_turn_work(chapter: Chapter, agents: int = 0) -> str:
+    """Say what a turn consists of, in words."""
+    failed = f" ({chapter.errors:,} failed)" if chapter.errors else ""
+    parts = [
+        amounts.format_count(chapter.thoughts, "thought") if chapter.thoughts else "",
+        amounts.format_count(chapter.calls, "call") + failed if chapter.calls else "",
+        amounts.format_count(chapter.errors, "error") if chapter.errors and not chapter.calls else "",
+        amounts.format_count(agents, "sub-agent") if agents else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _find_fork_switches(

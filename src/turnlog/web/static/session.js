@@ -3,7 +3,8 @@
 import { open as act } from "./actions.js";
 import { json } from "./fragment.js";
 import { on } from "./keys.js";
-import { watchAgents } from "./session/agents.js";
+import { onPreference, savePreference } from "./preferences.js";
+import { watchAgents, watchTabs } from "./session/agents.js";
 import { Chart } from "./session/chart.js";
 import { copy, copyItem, watchCopies } from "./session/copy.js";
 import { Find } from "./session/find.js";
@@ -12,6 +13,8 @@ import { Here } from "./session/here.js";
 import { Jump } from "./session/jump.js";
 import { Minimap } from "./session/minimap.js";
 import { Outline } from "./session/outline.js";
+import { Place } from "./session/place.js";
+import { Rail } from "./session/rail.js";
 import { watchRaw } from "./session/raw.js";
 import { Times } from "./session/times.js";
 import { Windows } from "./session/windows.js";
@@ -80,7 +83,7 @@ const folds = new Folds(root, {
   thinking: one("[data-toggle=thinking]"),
   meta: one("[data-toggle=meta]"),
   cards: one("[data-toggle=cards]"),
-});
+}, [...root.querySelectorAll("[name=density]")]);
 const find = new Find(one(".find-here"), { api, jump, windows });
 watchAgents(root);
 watchRaw(root, document.getElementById("raw"));
@@ -105,11 +108,13 @@ function visit(turn) {
 
 const outline = new Outline(one(".outline"), { go: visit, loadTurns: (filters) => api("turns", filters) });
 const minimap = new Minimap(one(".minimap"), { go: (position) => jump.toPosition(position, { focus: false }).catch(showError) });
-const chart = one("details.chart");
-if (chart) {
-  if (matchMedia("(max-width: 44rem)").matches) chart.open = false;
-  new Chart(chart, { go: (position) => jump.toPosition(position).catch(showError), address: (by) => `${address}/context${query({ by })}` });
-}
+const chart = new Chart(one("section.chart"), {
+  go: (position) => jump.toPosition(position).catch(showError),
+  address: (by) => `${address}/context${query({ by })}`,
+  button: one("[data-toggle=chart]"),
+});
+const rail = new Rail(one(".rail"), { ref: root.dataset.ref, notify });
+const showTab = watchTabs(one(".outline"));
 
 let known = null;
 const where = one(".session-where");
@@ -121,13 +126,23 @@ const here = new Here({
     const turn = visibleTurn || (known ? (known.numbers[known.positions.findLastIndex((start) => start <= first)] ?? 0) : 0);
     minimap.mark(first, last);
     if (turn) outline.mark(turn);
-    where.textContent = turn ? `Turn ${turn.toLocaleString("en")} of ${Number(root.dataset.last).toLocaleString("en")}` : "";
+    where.textContent = turn ? describeTurn(turn) : "";
   },
 });
+
+// On a branch, turns keep their numbers: the last of seven turns may be turn 8.
+function describeTurn(turn) {
+  const place = known ? known.numbers.indexOf(turn) + 1 : turn;
+  const count = Number(root.dataset.turns);
+  const name = `Turn ${turn.toLocaleString("en")}`;
+  if (known && place !== turn) return `${name}, ${place.toLocaleString("en")} of ${count.toLocaleString("en")}`;
+  return `${name} of ${count.toLocaleString("en")}`;
+}
 
 // Load what is not needed for reading last.
 requestIdleCallback(
   async () => {
+    if (!root.classList.contains("no-rail") && !isNarrow(60)) rail.show();
     try {
       known = await head();
       minimap.fill(known);
@@ -158,9 +173,30 @@ function fillFiles(files) {
 
 function follow() {
   const name = decodeURIComponent(location.hash.slice(1));
-  if (name.startsWith("i-")) jump.toKey(name.slice(2)).catch(showError);
-  else if (/^t-\d+$/.test(name)) jump.toTurn(Number(name.slice(2))).catch(showError);
+  if (name.startsWith("i-")) return jump.toKey(name.slice(2)).catch(showError);
+  if (/^t-\d+$/.test(name)) return jump.toTurn(Number(name.slice(2))).catch(showError);
+  if (name.startsWith("c-")) return toCall(name);
+  if (name === "agents") showTab("agents");
+  return null;
 }
+
+// A call is inside its message, which the server sent because of `at`.
+function toCall(id) {
+  const card = document.getElementById(id);
+  if (!card) return notify("That call is not in this session.");
+  card.open = true;
+  return jump.toElement(card);
+}
+
+new Place({
+  address,
+  branch,
+  find: () => {
+    if (document.scrollingElement.scrollTop < 8) return null;
+    const article = jump.item();
+    return article?.isConnected ? article : null;
+  },
+});
 addEventListener("hashchange", follow);
 if (location.hash) follow();
 
@@ -173,13 +209,22 @@ root.addEventListener("click", (event) => {
   else jump.toPosition(Number(link.dataset.position)).catch(showError);
 });
 
+root.addEventListener("click", (event) => {
+  const link = event.target.closest("a.chip[href='#agents']");
+  if (!link) return;
+  event.preventDefault();
+  showTab("agents");
+  if (isNarrow(75)) root.classList.add("drawer");
+  else setOutline(true);
+});
+
 root.addEventListener("click", async (event) => {
-  const link = event.target.closest("a.permalink");
+  const link = event.target.closest("a.permalink, a.call-link");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   await copy(link.href, notify, "Link copied.");
   const article = link.closest("article.item");
-  if (article && !article.parentElement.closest(".nested")) history.replaceState(null, "", link.hash);
+  if (article && !article.parentElement.closest(".nested")) history.replaceState(history.state, "", link.href);
 });
 
 document.addEventListener("window-loaded", (event) => {
@@ -206,23 +251,60 @@ for (const row of document.querySelectorAll("#keys .keys > div")) {
   explained.set(name, row);
 }
 
-// -- the drawer of small screens
+// -- the rail and the outline: columns, or drawers of smaller screens
+
+function isNarrow(rem) {
+  return matchMedia(`(max-width: ${rem}rem)`).matches;
+}
+
+function showState(name, isOpen) {
+  one(`[data-toggle=${name}]`).setAttribute("aria-expanded", String(isOpen));
+}
 
 function closeDrawer() {
-  root.classList.remove("drawer");
-  one("[data-toggle=outline]").setAttribute("aria-expanded", "false");
+  root.classList.remove("drawer", "rail-drawer");
+  if (isNarrow(75)) showState("outline", false);
+  if (isNarrow(60)) showState("rail", false);
+}
+
+function setOutline(isOpen) {
+  root.classList.toggle("no-outline", !isOpen);
+  showState("outline", isOpen);
+  savePreference("outline", isOpen);
 }
 
 function toggleOutline() {
-  const isSmall = matchMedia("(max-width: 60rem)").matches;
-  const isOpen = isSmall ? root.classList.toggle("drawer") : !root.classList.toggle("no-outline");
-  one("[data-toggle=outline]").setAttribute("aria-expanded", isOpen);
-  if (isOpen && isSmall) one(".outline [name=words]").focus();
+  if (!isNarrow(75)) return setOutline(root.classList.contains("no-outline"));
+  const isOpen = root.classList.toggle("drawer");
+  showState("outline", isOpen);
+  if (isOpen) one(".outline [name=words]").focus();
+  return undefined;
 }
 
+function toggleRail() {
+  let isOpen;
+  if (isNarrow(60)) isOpen = root.classList.toggle("rail-drawer");
+  else {
+    isOpen = !root.classList.toggle("no-rail");
+    savePreference("rail", isOpen);
+  }
+  showState("rail", isOpen);
+  if (isOpen) rail.show();
+  if (isOpen && isNarrow(60)) one(".rail [name=words]").focus();
+}
+
+showState("outline", !isNarrow(75) && !root.classList.contains("no-outline"));
+showState("rail", !isNarrow(60) && !root.classList.contains("no-rail"));
+onPreference("rail", (isOpen) => {
+  root.classList.toggle("no-rail", isOpen === false);
+  if (isOpen !== false && !isNarrow(60)) rail.show();
+});
+onPreference("outline", (isOpen) => root.classList.toggle("no-outline", isOpen === false));
 one("[data-toggle=outline]").addEventListener("click", toggleOutline);
-one(".outline-close").addEventListener("click", closeDrawer);
+one("[data-toggle=rail]").addEventListener("click", toggleRail);
+for (const button of root.querySelectorAll(".outline-close, .rail-close")) button.addEventListener("click", closeDrawer);
 root.addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
+one(".find-open").addEventListener("click", () => find.open());
 
 // -- keys
 
@@ -252,14 +334,23 @@ on("m", () => folds.toggle("meta"));
 on("x", () => folds.toggle("cards"));
 on("d", () => times.toggle());
 on("o", toggleOutline);
+on("b", toggleRail);
+on("w", () => chart.toggle());
+on("v", () => notify(`Showing: ${folds.nextDensity()}`));
+on("z", () => folds.toggleTurn(Number(jump.item()?.dataset.turn ?? 0)));
+on("]", guard(() => rail.step(1)));
+on("[", guard(() => rail.step(-1)));
 on("c", guard(() => copyMarkdown(jump.item())));
 on("r", () => jump.item()?.querySelector("a[href*='/raw/']")?.click());
 // Not with `on`: Enter belongs to the focused link or button.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.defaultPrevented || !event.target.matches("body, main, article.item, .turn-head")) return;
-  const folds = [...(jump.item()?.querySelectorAll("details.card, details.thinking") ?? [])];
-  const isOpen = folds.some((details) => details.open);
-  for (const details of folds) details.open = !isOpen;
+  const item = jump.item();
+  const parts = [...(item?.querySelectorAll("details.card, details.thinking") ?? [])];
+  const said = item?.matches(".folded") ? [...item.querySelectorAll(".said")] : [];
+  const isOpen = parts.some((details) => details.open) || said.some((part) => part.classList.contains("open"));
+  for (const details of parts) details.open = !isOpen;
+  for (const part of said) part.classList.toggle("open", !isOpen);
 });
 on("End", guard(() => jump.toEnd()));
 on("Home", () => jump.toStart());

@@ -11,6 +11,34 @@ export function watchAgents(root) {
   });
 }
 
+/** Switch between the turns and the sub-agents of the outline. */
+export function watchTabs(panel) {
+  const tabs = [...panel.querySelectorAll("[role=tab]")];
+  function choose(tab) {
+    for (const other of tabs) {
+      other.setAttribute("aria-selected", String(other === tab));
+      other.tabIndex = other === tab ? 0 : -1;
+      document.getElementById(other.getAttribute("aria-controls")).hidden = other !== tab;
+    }
+  }
+  for (const [place, tab] of tabs.entries()) {
+    tab.addEventListener("click", () => choose(tab));
+    tab.addEventListener("keydown", (event) => {
+      if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+      const next = tabs[(place + (event.key === "ArrowRight" ? 1 : tabs.length - 1)) % tabs.length];
+      choose(next);
+      next.focus();
+    });
+  }
+  panel.addEventListener("click", async (event) => {
+    const button = event.target.closest(".all-agents");
+    if (!button) return;
+    button.disabled = true;
+    panel.querySelector(".agents").replaceChildren(await load(button.dataset.address));
+  });
+  return (name) => choose(tabs.find((tab) => tab.getAttribute("aria-controls") === name));
+}
+
 async function loadAgent(details) {
   if (!details.matches?.("details.agent") || !details.open) return;
   const body = details.querySelector(":scope > .agent-body[data-src]");

@@ -1,14 +1,17 @@
 // The context chart: rendered by the server, by message or by time; a click goes to the item.
 
 import { load } from "../fragment.js";
+import { readPreference, savePreference } from "../preferences.js";
 
 export class Chart {
-  constructor(panel, { go, address }) {
+  constructor(panel, { go, address, button }) {
     this.panel = panel;
+    this.button = button;
     this.body = panel.querySelector(".chart-body");
     this.go = go;
     this.address = address;
-    panel.addEventListener("toggle", () => this.show());
+    button.addEventListener("click", () => this.toggle());
+    this.#setOpen(readPreference("chart", false));
     for (const choice of panel.querySelectorAll("input[name=by]")) choice.addEventListener("change", () => this.show(true));
     this.body.addEventListener("click", (event) => this.#onClick(event));
     this.body.addEventListener("pointermove", (event) => this.#hover(event));
@@ -16,8 +19,21 @@ export class Chart {
     this.show();
   }
 
+  /** Show or hide the chart; the choice is remembered. */
+  toggle() {
+    savePreference("chart", this.panel.hidden);
+    this.#setOpen(this.panel.hidden);
+    if (!this.panel.hidden) this.panel.scrollIntoView({ block: "nearest" });
+    this.show();
+  }
+
+  #setOpen(isOpen) {
+    this.panel.hidden = !isOpen;
+    this.button.setAttribute("aria-pressed", String(isOpen));
+  }
+
   async show(isForced = false) {
-    if (!this.panel.open || (this.isLoaded && !isForced)) return;
+    if (this.panel.hidden || (this.isLoaded && !isForced)) return;
     this.isLoaded = true;
     const by = this.panel.querySelector("input[name=by]:checked")?.value ?? "messages";
     try {

@@ -1,6 +1,8 @@
 // Find in the session: the server searches all of it, the page lists the hits and steps through them.
 
-import { findReadBlock, topLine } from "./windows.js";
+import { readPreference, savePreference } from "../preferences.js";
+import { formatCount } from "./amounts.js";
+import { findReadBlock, keepPosition, topLine } from "./windows.js";
 
 const INPUT_DELAY_MS = 250;
 const MAX_HIGHLIGHTS = 500;
@@ -23,6 +25,15 @@ export class Find {
     form.querySelector(".find-close").addEventListener("click", () => this.close());
     this.panel.querySelector(".find-more").addEventListener("click", () => this.#more());
     this.list.addEventListener("click", (event) => this.#onClick(event));
+    this.kinds = this.panel.querySelector(".find-kinds");
+    this.hidden = this.panel.querySelector(".find-hidden");
+    this.kind = "";
+    this.kinds.addEventListener("click", (event) => this.#chooseKind(event.target.closest("button")));
+    this.hidden.querySelector("input").checked = readPreference("find-hidden", true);
+    this.hidden.querySelector("input").addEventListener("change", (event) => {
+      savePreference("find-hidden", event.target.checked);
+      this.#showStatus();
+    });
     document.addEventListener("window-loaded", () => this.#highlight());
   }
 
@@ -43,8 +54,10 @@ export class Find {
   #clear() {
     this.hits = [];
     this.place = -1;
+    this.kind = "";
+    this.#unmark();
     this.query = "";
-    this.panel.hidden = true;
+    this.#showPanel(false);
     this.list.replaceChildren();
     this.status.textContent = "";
     CSS.highlights?.clear();
@@ -96,40 +109,103 @@ export class Find {
       if (error.name !== "AbortError") this.status.textContent = error.message;
       return;
     }
-    this.panel.hidden = !this.hits.length;
+    this.#showPanel(this.hits.length > 0);
     this.panel.querySelector(".find-more").hidden = this.next === null;
+    this.#showKinds();
     this.#showStatus();
     this.#highlight();
   }
 
+  // The list takes the place of the rail.
+  #showPanel(isVisible) {
+    if (this.panel.hidden !== isVisible) return;
+    keepPosition(() => {
+      this.panel.hidden = !isVisible;
+      this.panel.closest(".session").classList.toggle("finding", isVisible);
+    });
+  }
+
+  // The counts of each kind; a press limits list and steps to that kind.
+  #showKinds() {
+    const counts = new Map();
+    for (const hit of this.hits) counts.set(hit.kind, (counts.get(hit.kind) ?? 0) + 1);
+    const rest = this.next === null ? "" : "+";
+    const buttons = [...counts].map(([kind, count]) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.dataset.kind = kind;
+      button.setAttribute("aria-pressed", String(kind === this.kind));
+      button.textContent = `${kind} ${count.toLocaleString("en")}${rest}`;
+      return button;
+    });
+    this.kinds.replaceChildren(...(buttons.length > 1 ? buttons : []));
+    const hidden = this.hits.filter((hit) => hit.hidden).length;
+    this.hidden.hidden = !hidden;
+    this.hidden.querySelector("span").textContent = `show ${formatCount(hidden, "hit")} in bookkeeping, which is hidden`;
+    for (const [place, row] of [...this.list.children].entries()) row.hidden = !this.#isOfKind(this.hits[place]);
+  }
+
+  #chooseKind(button) {
+    if (!button) return;
+    this.kind = this.kind === button.dataset.kind ? "" : button.dataset.kind;
+    this.place = -1;
+    this.#showKinds();
+    this.#showStatus();
+  }
+
+  #isOfKind(hit) {
+    return !this.kind || hit.kind === this.kind;
+  }
+
+  // Steps go to the hits on this page; those in sub-agents and on other branches are links in the list.
+  #canShow(hit) {
+    return this.#isOfKind(hit) && !hit.agent && hit.position !== null && (!hit.hidden || this.hidden.querySelector("input").checked);
+  }
+
   #showStatus() {
-    const total = `${this.hits.length.toLocaleString("en")}${this.next === null ? "" : "+"}`;
+    const places = this.hits.map((hit, place) => (this.#canShow(hit) ? place : -1)).filter((place) => place >= 0);
+    const all = this.hits.filter((hit) => this.#isOfKind(hit));
+    const more = this.next === null ? "" : "+";
+    const total = `${places.length.toLocaleString("en")}${more}`;
+    const others = all.length - places.length;
+    const elsewhere = others ? `, ${others.toLocaleString("en")} elsewhere` : "";
     if (!this.hits.length) this.status.textContent = "nothing found";
-    else this.status.textContent = this.place < 0 ? `${total} found` : `${this.place + 1} of ${total}`;
+    else if (!places.length) this.status.textContent = `${others.toLocaleString("en")}${more} elsewhere`;
+    else if (this.place < 0) this.status.textContent = `${total} found${elsewhere}`;
+    else this.status.textContent = `${places.indexOf(this.place) + 1} of ${total}${elsewhere}`;
+    this.status.title = others ? "Elsewhere: in sub-agents, on other branches, or in hidden bookkeeping; the list has links" : "";
   }
 
   async step(direction) {
-    if (!this.hits.length) return;
+    const places = this.hits.map((hit, place) => (this.#canShow(hit) ? place : -1)).filter((place) => place >= 0);
+    if (!places.length) return;
     if (this.place < 0) {
-      const below = this.hits.findIndex((hit) => hit.position !== null && !hit.agent && hit.position >= this.from);
-      this.place = direction > 0 ? Math.max(below, 0) : (below > 0 ? below : this.hits.length) - 1;
+      const below = places.findIndex((place) => this.hits[place].position >= this.from);
+      const first = direction > 0 ? Math.max(below, 0) : (below > 0 ? below : places.length) - 1;
+      this.place = places[first];
     } else {
-      this.place = (this.place + direction + this.hits.length) % this.hits.length;
+      this.place = places[(places.indexOf(this.place) + direction + places.length) % places.length];
     }
     await this.#show();
   }
 
   async #show() {
-    const hit = this.hits[this.place];
+    const place = this.place;
+    const hit = this.hits[place];
     this.#showStatus();
     this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    const row = this.list.children[this.place]?.firstElementChild;
+    const row = this.list.children[place]?.firstElementChild;
     row?.setAttribute("aria-current", "true");
     row?.scrollIntoView({ block: "nearest" });
-    if (hit.agent || hit.position === null) return;
     const article = await this.jump.toPosition(hit.position, { focus: false });
+    if (!article || this.place !== place) return;
     this.#highlight();
     this.#reveal(article);
+  }
+
+  #unmark() {
+    for (const article of document.querySelectorAll(".item.found-here")) article.classList.remove("found-here");
+    for (const article of document.querySelectorAll(".item.revealed")) article.classList.remove("revealed");
   }
 
   #onClick(event) {
@@ -149,7 +225,7 @@ export class Find {
     link.dataset.place = place;
     const where = document.createElement("span");
     where.className = "hit-kind";
-    where.textContent = [hit.agent ? "sub-agent" : "", hit.kind, hit.turn ? `turn ${hit.turn}` : "", hit.position === null && !hit.agent ? "other branch" : ""]
+    where.textContent = [hit.agent ? "sub-agent" : "", hit.kind, hit.hidden ? "bookkeeping" : "", hit.turn ? `turn ${hit.turn}` : "", hit.position === null && !hit.agent ? "other branch" : ""]
       .filter(Boolean)
       .join(" · ");
     const text = document.createElement("span");
@@ -181,10 +257,21 @@ export class Find {
 
   // Unfold what hides the query in an item, and scroll to its first occurrence.
   #reveal(article) {
-    const [first] = article ? findRanges(article, this.query, 1) : [];
-    if (!first) return;
+    this.#unmark();
+    article.classList.add("found-here");
+    if (!article.checkVisibility()) article.classList.add("revealed");
+    for (const details of article.querySelectorAll(":scope.meta details")) details.open = true;
+    const [first] = findRanges(article, this.query, 1);
+    if (!first) {
+      CSS.highlights?.delete("found-here");
+      article.scrollIntoView({ block: "center", behavior: "instant" });
+      return;
+    }
+    first.startContainer.parentElement.closest(".said")?.classList.add("open");
     for (let up = first.startContainer.parentElement.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
-    CSS.highlights?.set("found-here", new Highlight(first));
+    const highlight = new Highlight(first);
+    highlight.priority = 1; // above the other hits, whose colour would hide the current one
+    CSS.highlights?.set("found-here", highlight);
     const box = first.getBoundingClientRect();
     // On a small screen, the list of hits covers the transcript.
     const panel = this.panel.getBoundingClientRect();
@@ -198,7 +285,9 @@ export class Find {
 // Find a text in an element, ignoring case, also across the borders of inner elements.
 export function findRanges(element, query, most) {
   const texts = [];
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  // The row that stands for an answer repeats its first words.
+  const accept = (node) => (node.parentElement.closest(".step, .foot") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT, accept);
   let all = "";
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     texts.push([all.length, node]);

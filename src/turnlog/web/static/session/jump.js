@@ -33,6 +33,12 @@ export class Jump {
     return this.toPosition(found.position, { focus });
   }
 
+  /** Go to an element that is on the page. */
+  toElement(element) {
+    this.#begin();
+    return this.#show(element, true);
+  }
+
   async toPosition(position, { focus = true } = {}) {
     const isLatest = this.#begin();
     const article = await this.windows.at(position);

@@ -1,0 +1,1 @@
+"""Ways to a session: names in addresses, the rail of sessions, the palette."""

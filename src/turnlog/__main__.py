@@ -18,6 +18,10 @@ def main() -> int:
 
         if (status := status_line(words[1:])) is not None:
             return status
+    if words == ["hook", "run"]:
+        from turnlog.cli.trace.plugin_hook import run_plugin_hook
+
+        return run_plugin_hook()
     # Imports and entries make many objects and hardly any garbage; looking for it costs a tenth of a start.
     gc.set_threshold(100_000, 50, 100)
     if words[:1] == ["usage"]:

@@ -107,6 +107,14 @@ def uninstall(scope: str, trace: bool, live: bool, dry_run: bool) -> None:
     print_settings_plan(plan, "hook removed", dry_run)
 
 
+@hook.command(hidden=True)
+def run() -> int:
+    """Run the hook of the Claude Code plugin, which passes an event on standard input (`turnlog.__main__` does it)."""
+    from turnlog.cli.trace.plugin_hook import run_plugin_hook
+
+    return run_plugin_hook()
+
+
 @hook.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def status(as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -28,7 +29,9 @@ from tests.store.index_build import (
     recorded_lines,
     recounted,
 )
-from turnlog.store.index import batch_reader
+from turnlog.store.index import batch_reader, refresh
+from turnlog.store.index.coverage import read_coverage
+from turnlog.store.index.refresh import fill_index, ignore_progress
 
 pytestmark = pytest.mark.slow
 
@@ -187,15 +190,29 @@ class History:
         self.known |= now.there
 
 
-def play(steps: list[Step], folder: Path) -> None:
+def refresh_in_stages(desk: Desk, step: Step) -> None:
+    """Read the conversation, and of the rest nothing, some pieces, or all that can be read."""
+    with desk.open() as store:
+        assert not store.refresh([desk.config], is_whole=False).unread
+        pieces = itertools.count()
+        if step.first % 3:
+            fill_index(store.db, ignore_progress, lambda: step.first % 3 == 1 and next(pieces) >= step.many)
+
+
+def refresh_whole(desk: Desk, step: Step) -> None:
+    assert not desk.refresh().unread
+
+
+def play(steps: list[Step], folder: Path, refresh: Callable[[Desk, Step], None] = refresh_whole) -> None:
     desk, history = Desk(folder), History()
     for step in steps:
         ACTS[step.act](desk, desk.config / FILES[step.file], step)
         if step.is_refreshed:
-            assert not desk.refresh().unread
+            refresh(desk, step)
             history.look(desk.content())
     desk.refresh()
     with desk.open() as store:
+        assert read_coverage(store.db).left == 0
         found = content(store.db)
         assert found.spend == recounted(store.db), "spend is not what the answers give"
     history.look(found)
@@ -222,3 +239,20 @@ def test_and_so_it_does_when_files_are_read_in_small_pieces(steps: list[Step]) -
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(batch_reader, "PIECE_BYTES", 700)
         play(steps, Path(folder))
+
+
+@given(STEPS)
+@settings(max_examples=60, phases=PHASES)
+def test_and_so_it_does_when_the_conversation_is_read_first(steps: list[Step]) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+        play(steps, Path(folder), refresh_in_stages)
+
+
+@given(STEPS)
+@settings(max_examples=25, phases=PHASES)
+def test_and_so_it_does_when_both_stages_read_small_pieces(steps: list[Step]) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+        patch.setattr(batch_reader, "PIECE_BYTES", 700)
+        play(steps, Path(folder), refresh_in_stages)

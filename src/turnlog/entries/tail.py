@@ -117,6 +117,19 @@ def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
         os.close(fd)
 
 
+def is_same_start(fd: int, checkpoint: Checkpoint) -> bool:
+    """Return whether an open file is still the file of a checkpoint, perhaps with additions."""
+    head = read_at(fd, 0, min(checkpoint.offset, _HEAD_BYTES))
+    before = read_at(fd, max(checkpoint.offset - _TAIL_BYTES, 0), min(checkpoint.offset, _TAIL_BYTES))
+    return _find_reset_reason(os.fstat(fd), checkpoint, head, before) is None
+
+
+def read_lines_before(fd: int, start: int, end: int, limit: int) -> bytes:
+    """Read whole lines between `start` and `end`, about `limit` bytes; the last line may lack its line ending."""
+    data, _ = _read_whole_lines(fd, start, end, limit)
+    return data or read_at(fd, start, end - start)
+
+
 def _is_unchanged(status: os.stat_result, checkpoint: Checkpoint) -> bool:
     same = status.st_size == checkpoint.size and _get_inode(status) == checkpoint.inode
     return same and 0 < checkpoint.mtime_ns == status.st_mtime_ns

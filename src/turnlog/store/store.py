@@ -26,7 +26,7 @@ from turnlog.store.session_counts import count_sessions
 if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
-INDEX_VERSION = 10
+INDEX_VERSION = 11
 """The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
@@ -104,23 +104,32 @@ class Store:
         config_dirs: Sequence[Path],
         progress: RefreshProgress = ignore_progress,
         lister: TranscriptLister | None = None,
+        *,
+        is_whole: bool = True,
     ) -> RefreshResult:
-        """Bring the index up to date; rebuild it if it turns out to be damaged."""
+        """Bring the index up to date; rebuild it if it turns out to be damaged.
+
+        Unless `is_whole` is set, the rest of large changes is left to a filler (`store.fill_process`).
+        """
         try:
-            return self._refresh_once(config_dirs, progress, lister)
+            return self._refresh_once(config_dirs, progress, lister, is_whole)
         except apsw.Error as error:
             if not self.shows_damage(error):
                 if isinstance(error, _UNWRITABLE_ERRORS):
                     raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
                 raise
             self.recreate_index(error)
-            return self._refresh_once(config_dirs, progress, lister)
+            return self._refresh_once(config_dirs, progress, lister, is_whole)
 
     def _refresh_once(
-        self, config_dirs: Sequence[Path], progress: RefreshProgress, lister: TranscriptLister | None
+        self,
+        config_dirs: Sequence[Path],
+        progress: RefreshProgress,
+        lister: TranscriptLister | None,
+        is_whole: bool,  # noqa: FBT001
     ) -> RefreshResult:
         try:
-            return refresh_index(self.db, self.lock, config_dirs, progress, lister)
+            return refresh_index(self.db, self.lock, config_dirs, progress, lister, is_whole=is_whole)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index is unchanged") from None
         except apsw.BusyError:

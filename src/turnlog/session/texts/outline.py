@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
 from turnlog.session.prompts import holds_typed_text
+from turnlog.session.texts.line_heads import LineHead, PlacedHead
 from turnlog.session.texts.lines import PlacedLine, TextLine
 
 _SPEAKER_FIELDS = ("user", "assistant")
@@ -40,7 +41,7 @@ class TranscriptOutline(SessionTitles):
     """How turnlog made it from that session (clone, fork, repair); None if it did not."""
     tag: str | None = None
 
-    def add_placed_line(self, placed: PlacedLine) -> None:
+    def add_placed_line(self, placed: PlacedLine | PlacedHead) -> None:
         """Fold the next entry into the outline."""
         line = placed.line
         self.entries += 1
@@ -63,7 +64,7 @@ class TranscriptOutline(SessionTitles):
         elif line.type != "assistant":
             self._take_note(placed)
 
-    def find_move(self, line: TextLine) -> str | None:
+    def find_move(self, line: TextLine | LineHead) -> str | None:
         """Return the folder or branch to which the work moved; None if neither changed."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None
@@ -73,7 +74,7 @@ class TranscriptOutline(SessionTitles):
         self.cwd = self.cwd or self.last_cwd
         return "\n".join(found) or None
 
-    def _take_prompt(self, placed: PlacedLine) -> None:
+    def _take_prompt(self, placed: PlacedLine | PlacedHead) -> None:
         message = placed.line.message
         content = message.content if message is not None else None
         kinds = {block.type for block in content} if isinstance(content, list) else {"text"} if content else set()
@@ -82,7 +83,7 @@ class TranscriptOutline(SessionTitles):
         if kinds and "tool_result" not in kinds and not placed.line.is_sidechain:
             self.prompts += holds_typed_text("user", placed.body)
 
-    def _take_note(self, placed: PlacedLine) -> None:
+    def _take_note(self, placed: PlacedLine | PlacedHead) -> None:
         kind = placed.line.type or ""
         if kind in TITLE_FIELDS:
             self.add_title(kind, placed.body)

@@ -6,15 +6,16 @@ Another process can build a batch while this process writes the previous one.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
 from turnlog.entries.tail import Checkpoint, make_checkpoint, read_tail
 from turnlog.session.clock import to_epoch_seconds
+from turnlog.session.texts.line_heads import PlacedHead, read_line_heads
 from turnlog.session.texts.lines import PlacedLine, read_text_lines
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.session.texts.texts import (
@@ -43,6 +44,11 @@ _KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
 _SAID_KINDS = frozenset(map(_KIND_NUMBERS.__getitem__, SAID_KINDS))
 
 
+TextPart = Literal["all", "conversation", "rest"]
+"""What is read from a file: everything, or first what an overview needs (its outline, its usage and what was said), and
+later the rest (what tools were given and returned, thinking and attachments)."""
+
+
 class ReadTask(NamedTuple):
     """A file to read, starting at a checkpoint."""
 
@@ -61,6 +67,11 @@ class ReadTask(NamedTuple):
     """The source of its bytes, if not the file at its path."""
     reset: str | None = None
     """Why the known rows of this file are invalid, if that is clear before reading it."""
+    part: TextPart = "all"
+    filled: int = 0
+    """How far the rest has been read."""
+    room: int = 0
+    """The number for the next text of the rest."""
 
     @property
     def source(self) -> str:
@@ -111,6 +122,11 @@ class IndexBatch(Struct, array_like=True):
     """Why the file can't be read; if set, the batch adds nothing."""
     cut: int = 0
     """How many texts are longer than their searchable part."""
+    part: TextPart = "all"
+    filled: int = 0
+    """How far the rest of the file has been read after this piece."""
+    room: int = 0
+    """The number for the next text of the rest."""
 
     def take_new_identifiers(self, names: NameNumbers) -> list[str]:
         """Return the identifiers that `names` does not contain yet."""
@@ -133,7 +149,7 @@ def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> 
 
 
 def _read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
-    reader = _BatchReader(task, names, numbers)
+    reader = BatchReader(task, names, numbers)
     checkpoint, reset, is_first = task.checkpoint, task.reset or _find_reset_reason(task), True
     if reset:
         reader.forget()
@@ -192,7 +208,7 @@ def _is_whole_entry(data: bytes) -> bool:
     return len(lines) == 1 and lines[0] is not None and len(lines[0].raw) == len(data)
 
 
-class _BatchReader:
+class BatchReader:
     """The state carried from one piece of a file to the next."""
 
     def __init__(self, task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> None:
@@ -206,12 +222,15 @@ class _BatchReader:
         self.facet = partial(build_facets, session=task.session, project=task.project)
         self.facets: dict[tuple[object, ...], str] = {}
         self.models: dict[str, int] = {}
+        self.part = task.part
+        self.filled = task.filled
 
     def forget(self) -> None:
         """Start over, because the file was replaced."""
         self.outline = TranscriptOutline()
         self.tools.clear()
         self.task.files.clear()
+        self.filled = 0
 
     def read_batch(self, reset: str | None, checkpoint: Checkpoint, data: bytes, start: int) -> IndexBatch:
         self.answers: dict[str, MessageCounts] = {}
@@ -220,17 +239,12 @@ class _BatchReader:
         self.words: tuple[list[WordsRow], list[WordsRow]] = ([], [])
         self.cut = 0
         if self.task.kind == "output":
-            if data:
+            if data and self.part != "conversation":
                 self._read_plain_text(data, start)
         else:
             # A piece that is one long line is not copied.
-            for placed in read_text_lines(
-                [data] if 0 <= data.find(b"\n") == len(data) - 1 else io.BytesIO(data), start
-            ):
-                if placed is None:
-                    self.outline.broken += 1
-                else:
-                    self._read_entry(placed)
+            lines = [data] if 0 <= data.find(b"\n") == len(data) - 1 else io.BytesIO(data)
+            self._read_lines(lines, start)
         for best in self.answers.values():  # advisors and echoes have models of their own
             if best.model:
                 self.names.get_number("model", best.model)
@@ -249,10 +263,30 @@ class _BatchReader:
             done,
             size=len(data),
             cut=self.cut,
+            part=self.part,
+            filled=checkpoint.offset if self.part == "all" else self.filled,
+            room=self.task.room,
         )
         if (self.task.file + start // PIECE_BYTES) % _PIECES_PER_CYCLE >= _PIECES_LEFT_TO_WRITER:
             batch.take_new_identifiers(self.names)
         return batch
+
+    def _read_lines(self, lines: Iterable[bytes], start: int) -> None:
+        if self.part == "conversation":
+            for placed in read_line_heads(lines, start):
+                if placed is None:
+                    self.outline.broken += 1
+                elif isinstance(placed, PlacedHead):
+                    self._read_head(placed)
+                else:
+                    self._read_entry(placed)
+            return
+        read_entry = self._read_rest if self.part == "rest" else self._read_entry
+        for whole in read_text_lines(lines, start):
+            if whole is None:
+                self.outline.broken += 1
+            else:
+                read_entry(whole)
 
     def _read_plain_text(self, data: bytes, start: int) -> None:
         text = data.decode("utf-8", "replace")
@@ -277,10 +311,30 @@ class _BatchReader:
                 model = self.models.get(message.model) or self._number_model(message.model)
         elif line.type == "progress" and b'"agent_progress"' in placed.raw:
             count_echo(self.answers, placed.body, self.task.path, placed.offset)
+        if self.part == "conversation":
+            texts = [text for text in texts if text.kind in SAID_KINDS]
         if (moved := self.outline.find_move(line)) is not None:
             texts.append(SearchText("other", moved))
         self.outline.add_placed_line(placed)
         if texts:
+            self._add_texts(placed, texts, model, shown_path)
+
+    def _read_head(self, placed: PlacedHead) -> None:
+        """Read a line that contains no conversation."""
+        if (moved := self.outline.find_move(placed.line)) is not None:
+            self._add_texts(placed, [SearchText("other", moved)], None, None)
+        self.outline.add_placed_line(placed)
+
+    def _read_rest(self, placed: PlacedLine) -> None:
+        """Read what `conversation` left out of an entry."""
+        line = placed.line
+        texts = [text for text in list_search_texts(placed, self.familiar) if text.kind not in SAID_KINDS]
+        shown_path = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
+        if shown_path is not None:
+            self.task.files.add(shown_path)
+        if texts:
+            name = line.message.model if line.type == "assistant" and line.message is not None else None
+            model = (self.models.get(name) or self._number_model(name)) if name else None
             self._add_texts(placed, texts, model, shown_path)
 
     def _number_model(self, model: str) -> int:
@@ -288,7 +342,11 @@ class _BatchReader:
         return number
 
     def _add_texts(
-        self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown_path: str | None
+        self,
+        placed: PlacedLine | PlacedHead,
+        texts: list[SearchText],
+        model: int | None,
+        shown_path: str | None,
     ) -> None:
         """Index the text of an entry; this runs for all text, so it never looks anything up twice."""
         line, offset, file = placed.line, placed.offset, self.task.file

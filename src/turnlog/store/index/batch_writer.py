@@ -20,7 +20,7 @@ from turnlog.store.index.words import join_identifier_parts
 _OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
 _CHECKPOINT_FIELDS = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
 _FILE_COLUMNS = ", ".join(f"{name} = ?" for name in ["session", *_CHECKPOINT_FIELDS, *_OUTLINE_FIELDS])
-_UPDATE_FILE = f"UPDATE file SET gone = NULL, {_FILE_COLUMNS} WHERE id = ?"
+_UPDATE_FILE = f"UPDATE file SET gone = NULL, filled = ?, room = ?, {_FILE_COLUMNS} WHERE id = ?"
 _INSERT_ANSWER = """
     INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
@@ -60,10 +60,26 @@ _CUT_TEXTS_FACT = "cut texts of file "
 
 def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> bool:
     """Add a batch; return whether it reveals that the file is a fork, which is not charged for copied messages."""
+    if batch.part == "rest":
+        _write_rest(db, batch, model_ids)
+        return False
     was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _insert_names(db, batch.names, model_ids)
-    db.execute(_UPDATE_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
+    progress = batch.filled, batch.room, batch.session, *batch.checkpoint
+    db.execute(_UPDATE_FILE, (*progress, *msgspec.structs.astuple(batch.outline), batch.file))
     _insert_answers(db, batch, model_ids)
+    _insert_texts(db, batch)
+    return not was_forked and batch.outline.forked_from is not None
+
+
+def _write_rest(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> None:
+    """Add what was left out when the conversation was read."""
+    _insert_names(db, batch.names, model_ids)
+    db.execute("UPDATE file SET filled = ?, room = ? WHERE id = ?", (batch.filled, batch.room, batch.file))
+    _insert_texts(db, batch)
+
+
+def _insert_texts(db: apsw.Connection, batch: IndexBatch) -> None:
     db.executemany(_INSERT_CALL, (_to_call_values(batch.file, call) for call in batch.calls.values()))
     db.executemany("INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)", batch.places)
     for table, words in (("said", batch.said), ("done", batch.done)):
@@ -71,7 +87,6 @@ def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int
     if batch.cut:
         sql = "INSERT INTO fact VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value"
         db.execute(sql, (f"{_CUT_TEXTS_FACT}{batch.file}", batch.cut))
-    return not was_forked and batch.outline.forked_from is not None
 
 
 def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:

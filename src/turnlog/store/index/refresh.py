@@ -7,17 +7,23 @@ and the other uses the index as it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from turnlog.store.file_lock import try_lock_file
+from turnlog.store.index.coverage import list_unfilled_files
+from turnlog.store.index.fill_lock import hold_index_lock
 from turnlog.store.index.file_changes import IndexChanges, TranscriptLister, find_index_changes
 
 if TYPE_CHECKING:
+    from turnlog.store.index.batch_reader import TextPart
     from turnlog.store.index.refresh_work import RefreshProgress
+
+
+MAX_WHOLE_BYTES = 32 << 20
+"""A refresh that may leave work for later reads up to this many new bytes completely; this takes about a second."""
 
 
 def ignore_progress(done: int, total: int) -> None:
@@ -49,29 +55,57 @@ def refresh_index(
     config_dirs: Sequence[Path],
     progress: RefreshProgress,
     lister: TranscriptLister | None = None,
+    *,
+    is_whole: bool = True,
 ) -> RefreshResult:
-    """Bring an index up to date with the files in the given config folders."""
+    """Bring an index up to date with the files in the given config folders.
+
+    Unless `is_whole` is set, only the conversation of large changes is read (`fill_index` reads the rest).
+    """
     start = time.perf_counter()
-    with try_lock_file(lock) as is_ours:
+    with hold_index_lock(lock) as is_ours:
         if not is_ours:
             return RefreshResult(is_busy=True)
         changes = find_index_changes(db, config_dirs, lister)
         result = RefreshResult(
             known=changes.known, unread=_describe_unnamed(changes), unlisted=changes.unlisted, others=changes.others
         )
-        if not changes.files:
-            return result._replace(seconds=time.perf_counter() - start)
-        from turnlog.store.index.refresh_work import RefreshWork
+        if changes.files:
+            from turnlog.store.index.refresh_work import RefreshWork
 
-        work = RefreshWork(db, progress, sum(item.more for item in changes.files))
-        read = work.run(changes.files)
-    return result._replace(
-        files=read,
-        bytes=work.done,
-        seconds=time.perf_counter() - start,
-        left=len(changes.files) - read - len(work.unread),
-        unread=(*work.unread, *result.unread),
-    )
+            total = sum(item.more for item in changes.files)
+            part: TextPart = "all" if is_whole or total <= MAX_WHOLE_BYTES else "conversation"
+            work = RefreshWork(db, progress, total, part=part)
+            read = work.run(changes.files)
+            result = result._replace(
+                files=read,
+                bytes=work.done,
+                left=len(changes.files) - read - len(work.unread),
+                unread=(*work.unread, *result.unread),
+            )
+        if is_whole and not result.left:
+            result = result._replace(left=fill_index(db, progress, includes_failed=True))
+    return result._replace(seconds=time.perf_counter() - start)
+
+
+def fill_index(
+    db: apsw.Connection,
+    progress: RefreshProgress,
+    is_stopped: Callable[[], bool] = lambda: False,
+    *,
+    includes_failed: bool = False,
+) -> int:
+    """Read the rest of files of which only the conversation is indexed, newest first; the caller must hold the lock.
+
+    Return the number of files that are left because `is_stopped` returned True or after an interrupt.
+    """
+    files = list_unfilled_files(db, includes_failed=includes_failed)
+    if not files:
+        return 0
+    from turnlog.store.index.refresh_work import RefreshWork
+
+    work = RefreshWork(db, progress, sum(item.more for item in files), part="rest", is_stopped=is_stopped)
+    return max(0, len(files) - work.run(files) - len(work.unread))
 
 
 def _describe_unnamed(changes: IndexChanges) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from turnlog.entries.transcript_files import is_loose_agent
 from turnlog.entries.worker_processes import count_cores, produce_ahead
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.batch_reader import MIN_TEXT_BYTES, IndexBatch, ReadTask, read_batches
+from turnlog.store.index.batch_reader import MIN_TEXT_BYTES, IndexBatch, ReadTask, TextPart, read_batches
 from turnlog.store.index.batch_writer import (
     drop_text_words,
     list_answer_keys,
@@ -32,6 +32,7 @@ from turnlog.store.index.batch_writer import (
 from turnlog.store.index.file_changes import ChangedFile, get_session_number
 from turnlog.store.index.full_text_pieces import join_said_pieces, set_piece_merging
 from turnlog.store.index.name_numbers import NameNumbers
+from turnlog.store.index.rest_reader import read_rest
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend, renew_spend
 
 RefreshProgress = Callable[[int, int], None]
@@ -64,8 +65,15 @@ class RefreshWork:
         progress: RefreshProgress,
         total: int,
         limits: CommitLimits = CommitLimits(),  # noqa: B008
+        *,
+        part: TextPart = "all",
+        is_stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self.db = db
+        self.part = part
+        self._is_stopped = is_stopped
+        self._rooms: dict[int, int] = {}
+        """The numbers for the rest of files of which only the conversation is read."""
         self.limits = limits
         self.names = NameNumbers.load(db)
         self.model_ids = {text: number for number, text in db.execute("SELECT id, text FROM name WHERE kind = 'model'")}
@@ -79,20 +87,30 @@ class RefreshWork:
     def run(self, files: list[ChangedFile]) -> int:
         """Read all files; return how many were read, which may be fewer after an interrupt."""
         read: set[int] = set()
-        steps = list(
-            plan_refresh_steps(
-                files, reserve_text_numbers(self.db, sum(item.size // MIN_TEXT_BYTES + 16 for item in files))
-            )
-        )
-        with pause_garbage_collector(), _catch_interrupts() as is_interrupted:
+        steps = list(self._plan_steps(files))
+        with pause_garbage_collector(), _catch_interrupts() as is_signalled:
+
+            def is_interrupted() -> bool:
+                return is_signalled() or self._is_stopped()
+
             set_piece_merging(self.db, is_on=self.total <= MAX_BYTES_WITH_MERGING)
             try:
                 commits = self._write_batches(steps, read, is_interrupted)
-                if commits > _MAX_UNJOINED_COMMITS and not is_interrupted():
+                if commits > _MAX_UNJOINED_COMMITS and self.part != "rest" and not is_interrupted():
                     join_said_pieces(self.db)
             finally:
                 set_piece_merging(self.db, is_on=True)
         return len(read)
+
+    def _plan_steps(self, files: list[ChangedFile]) -> Iterator[RefreshStep]:
+        """Reserve numbers for two runs through the files: one now, and one for what this run leaves out."""
+        count = sum(map(_count_possible_texts, files))
+        first = reserve_text_numbers(self.db, 2 * count)
+        room = first + count
+        for item in sorted(files, key=lambda item: item.mtime_ns):
+            self._rooms[item.file] = room
+            room += _count_possible_texts(item)
+        return plan_refresh_steps(files, first)
 
     def _write_batches(self, steps: list[RefreshStep], read: set[int], is_interrupted: Callable[[], bool]) -> int:
         """Write the rows of the files in complete transactions; return the number of transactions."""
@@ -116,6 +134,8 @@ class RefreshWork:
                 break
             if batch.failure:
                 self.unread.append(batch.failure)
+                if batch.part == "rest":
+                    self.db.execute("UPDATE file SET room = 0 WHERE id = ?", (batch.file,))
                 continue
             self.names.learn(batch.names, batch.take_new_identifiers(self.names))
             if batch.reset:
@@ -156,30 +176,50 @@ class RefreshWork:
         for tasks, first in steps:
             numbers = itertools.count(first)
             for task in tasks:
-                yield from read_batches(task, self.names, numbers)
+                if task.part == "rest":
+                    yield from read_rest(task, self.names)
+                else:
+                    yield from read_batches(task, self.names, numbers)
             yield None
 
     def _build_task(self, file: int) -> ReadTask:
         (row,) = self.db.execute(
-            "SELECT path, kind, session, project, offset, inode, size, mtime_ns, head_hash, tail_hash, generation,"
-            f" {', '.join(_OUTLINE_FIELDS)} FROM file JOIN session ON session.id = file.session WHERE file.id = ?",
+            "SELECT path, kind, session, project, filled, room, offset, inode, size, mtime_ns, head_hash, tail_hash,"
+            f" generation, {', '.join(_OUTLINE_FIELDS)}"
+            " FROM file JOIN session ON session.id = file.session WHERE file.id = ?",
             (file,),
         )
-        path, kind, session, project, *rest = row
-        if kind == "agent" and (owner := self._find_new_owner(path, session, project)) is not None:
-            self.moved[file] = session
-            return ReadTask(
-                file, path, kind, owner, project, Checkpoint(*rest[:7]), TranscriptOutline(), {}, set(), reset="owner"
-            )
+        path, kind, session, project, filled, room, *rest = row
         checkpoint = Checkpoint(*rest[:7])
-        if checkpoint.mtime_ns < 0:  # it could not be read when the index was emptied (upkeep.NEVER_NS)
-            return ReadTask(
-                file, path, kind, session, project, checkpoint, TranscriptOutline(), {}, set(), reset="emptied"
-            )
+        part: TextPart = "conversation" if self.part == "all" and filled < checkpoint.offset else self.part
+        room = room if part == "rest" and room else self._rooms[file]
+        task = ReadTask(
+            file,
+            path,
+            kind,
+            session,
+            project,
+            checkpoint,
+            TranscriptOutline(),
+            {},
+            set(),
+            part=part,
+            filled=filled,
+            room=room,
+        )
+        if part != "rest":
+            if kind == "agent" and (owner := self._find_new_owner(path, session, project)) is not None:
+                self.moved[file] = session
+                return task._replace(session=owner, reset="owner")
+            if checkpoint.mtime_ns < 0:  # it could not be read when the index was emptied (upkeep.NEVER_NS)
+                return task._replace(reset="emptied")
+            task = task._replace(outline=TranscriptOutline(*rest[7:]))
+        if part == "conversation":
+            return task
         calls: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
         tools = {call: tool for call, tool, *_ in calls if tool is not None}
         files = {named if shown == "=" else shown for *_, named, shown in calls if shown is not None}
-        return ReadTask(file, path, kind, session, project, checkpoint, TranscriptOutline(*rest[7:]), tools, files)
+        return task._replace(calls=tools, files=files)
 
     def _find_new_owner(self, path: str, session: int, project: int) -> int | None:
         """Return the session that a loose sub-agent now belongs to, if that is a different one."""
@@ -280,6 +320,10 @@ class RefreshStep(NamedTuple):
     files: list[int]
 
 
+def _count_possible_texts(item: ChangedFile) -> int:
+    return item.size // MIN_TEXT_BYTES + 16
+
+
 def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[RefreshStep]:
     """Split the files into steps, newest first; newer texts have higher numbers.
 
@@ -293,6 +337,6 @@ def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[Refresh
             steps.append(step := RefreshStep(step.end, step.end, []))
             size = 0
         step.files.append(item.file)
-        steps[-1] = step._replace(end=step.end + item.size // MIN_TEXT_BYTES + 16)
+        steps[-1] = step._replace(end=step.end + _count_possible_texts(item))
         size += item.more
     yield from reversed(steps)

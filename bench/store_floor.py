@@ -92,7 +92,7 @@ def _load_files(db: apsw.Connection, paths: list[Path]) -> _LoadCounts:
     for file, path in enumerate(paths):
         texts: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
-        answers: dict[str | None, tuple[Any, ...]] = {}
+        answers: dict[str, tuple[Any, ...]] = {}
         for offset, line in _read_lines(path):
             if text := _extract_text(line):
                 number += 1
@@ -101,7 +101,7 @@ def _load_files(db: apsw.Connection, paths: list[Path]) -> _LoadCounts:
                 words.append((number, text))
             message = line.message
             if message is not None and message.usage is not None:
-                key = message.id or line.uuid
+                key = message.id or line.uuid or f"{file}@{offset}"
                 answers[key] = (key, file, message.model, line.timestamp, *msgspec.structs.astuple(message.usage))
         db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?)", texts)
         db.executemany("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", answers.values())
@@ -116,7 +116,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, _Line]]:
     offset = 0
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
-            with suppress(msgspec.DecodeError):  # torn, or in an unknown shape
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # torn, or in an unknown shape
                 yield offset, _decode(line)
             offset += len(line)
 

@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         compact_index,
         read_index_status,
         rebuild_index,
+        stop_indexing,
         update_index,
         verify_index,
     )
@@ -214,8 +215,8 @@ _NAMES_BY_MODULE = {
         " list_project_files list_versions restore_file"
     ),
     "turnlog.api.index": (
-        "IndexRefresh IndexReport IndexVerification compact_index read_index_status rebuild_index update_index"
-        " verify_index"
+        "IndexRefresh IndexReport IndexVerification compact_index read_index_status rebuild_index stop_indexing"
+        " update_index verify_index"
     ),
     "turnlog.api.mcp_installation": (
         "McpChange McpSettings McpStatus install_mcp_server read_mcp_status uninstall_mcp_server"
@@ -453,6 +454,7 @@ __all__ = [
     "search_sessions",
     "send_test_notifications",
     "sessions",
+    "stop_indexing",
     "strip_session",
     "tag_session",
     "to_document",

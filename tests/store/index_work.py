@@ -2,7 +2,8 @@
 
 It works in small steps, so that there are many moments at which it can be killed, and reads ahead as a large one does.
 WHEN is `batch:3` (it kills itself when the third piece is written), `commit:2` (just before the second commit), or
-`helper:2` (it kills the process that reads ahead, not itself), or `SIGTERM:3` (it gets that signal at the third piece).
+`helper:2` (it kills the process that reads ahead, not itself), `SIGTERM:3` (it gets that signal at the third piece), or
+`fill:3` (it reads the conversation first, and kills itself when the third piece of the rest is written).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.index import batch_reader, refresh_work
+from turnlog.store.index import batch_reader, refresh, refresh_work
+from turnlog.store.index.refresh import fill_index
 from turnlog.store.store import Store
 
 
@@ -74,6 +76,10 @@ def run(config: str, data: str, when: str = "never:0") -> None:
         elif moment == "commit":
             db.set_commit_hook(at(int(count), die))
         print("ready", flush=True)
+        if moment == "fill":
+            refresh.MAX_WHOLE_BYTES = -1
+            store.refresh([Path(config)], is_whole=False)
+            fill_index(db, at(int(count), die))  # type: ignore[arg-type]
         done = store.refresh([Path(config)], progress)  # type: ignore[arg-type]
         print(f"done {done.files} {done.is_busy} {done.left}", flush=True)
 

@@ -10,6 +10,7 @@ import pytest
 from turnlog.demo import config_dir
 from turnlog.store.archive import Archive
 from turnlog.store.archive.archive_run import run_archive
+from turnlog.store.index import refresh
 from turnlog.store.index.adoption import adopt_from_archive
 from turnlog.store.index.file_changes import has_archive_changed
 from turnlog.store.index.upkeep import empty_index
@@ -101,3 +102,24 @@ def test_what_is_damaged_in_the_archive_is_told_and_the_rest_is_read(tmp_path: P
         assert all("damaged" in reason for reason in done.unread)
         query = "SELECT count(*) FROM file WHERE path LIKE '%22161731%.jsonl' AND kind = 'session'"
         assert (len(done.unread) > 0, store.db.execute(query).get) == (True, 0)
+
+
+def test_what_was_deleted_before_all_of_it_was_read_comes_from_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+    folder, archive = tmp_path / "claude", Archive(tmp_path / "own")
+    shutil.copytree(config_dir(), folder)
+    run_archive(archive, [folder])
+    with Store.open(tmp_path / "whole") as store:
+        store.refresh([folder])
+        whole = values(store)
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([folder], is_whole=False)
+        adopt_from_archive(store.db, archive, [folder])
+        assert values(store)[2] != whole[2]
+        shutil.rmtree(folder / "projects" / "-home-dana-webshop")
+        store.refresh([folder])
+        assert has_archive_changed(store.db, archive.folder)
+        assert adopt_from_archive(store.db, archive, [folder]).files > 1
+        assert values(store) == whole

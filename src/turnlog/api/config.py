@@ -4,6 +4,7 @@
     config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      more Claude config folders
     gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a longer pause counts as a resume
     color          NO_COLOR, FORCE_COLOR   color = true                         default: only on a terminal
+    index_in_background                    index_in_background = false          read everything before answering
     presets                                [presets.mine] base = "standard"     custom strip presets; see docs/strip.md
     trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
     notify                                 [notify.channels.desktop]            notifications; see docs/notify.md
@@ -26,6 +27,7 @@ _EXPECTED_VALUES = {
     "config_dirs": "a list of folders",
     "gap_minutes": "a whole number of minutes, 1 or more",
     "color": "true or false",
+    "index_in_background": "true or false",
     "presets": "tables such as [presets.mine]",
     "trace": "a table with targets such as [trace.targets.mine]",
     "notify": "a table with channels such as [notify.channels.desktop]",
@@ -47,6 +49,8 @@ class Config(NamedTuple):
     """Where spans are sent and how much they contain; `turnlog.trace.targets` checks it."""
     notify: Mapping[str, Any] = {}
     """Which notifications are sent, and through which channels; `turnlog.notify.settings` checks it."""
+    index_in_background: bool = True
+    """Whether a large amount of new text may be indexed by a background process after the conversations are."""
 
 
 def load_config(**flags: Any) -> Config:

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import apsw
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.api.lookup import DEMO_NOTICE, MAX_NAMED_FILES, Notify, list_config_folders, mention_unlisted
 from turnlog.errors import TurnlogError
 from turnlog.store.database_damage import DAMAGE_ERRORS
+from turnlog.store.filler import read_pause_reason, resume_filler, start_filler, stop_filler
+from turnlog.store.index.coverage import needs_filling, read_coverage
 from turnlog.store.index.file_changes import TranscriptLister, has_archive_changed, read_other_file_count
+from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.index.refresh import RefreshResult
 from turnlog.store.index_file_name import build_index_name
 from turnlog.store.store import Store
@@ -24,18 +28,34 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def open_index(
-    config: Config, *, fresh: bool = True, notify: Notify | None = None, progress: Progress | None = None
+    config: Config,
+    *,
+    fresh: bool = True,
+    is_whole: bool = True,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[Store, RefreshResult]]:
-    """Open and update the index, or the demo's index if the machine has no sessions."""
+    """Open and update the index, or the demo's index if the machine has no sessions.
+
+    Unless `is_whole` is set, only the conversations of large changes are read first. A background process reads the
+    rest, unless the user has turned that off.
+    """
     notify = notify or _ignore
+    is_whole = is_whole or not config.index_in_background
     with Store.open(data_dir(), notify, build_index_name(config.config_dirs)) as found:
         folders = [folder.absolute() for folder in list_config_folders(config)]
-        done = refresh_index(found, folders, notify=notify, progress=progress) if fresh else RefreshResult()
+        done = (
+            refresh_index(found, folders, is_whole=is_whole, notify=notify, progress=progress)
+            if fresh
+            else RefreshResult()
+        )
         if fresh:
             adopt_archived_sessions(found, folders, notify)
         if not fresh or done.known or done.unlisted or done.is_busy or _has_files(found):
             with _replace_damaged_index(found):
                 yield found, done
+            if fresh and not is_whole:
+                _start_filler_if_needed(found, config)
             return
     with _open_demo_index(notify) as pair:
         yield pair
@@ -62,11 +82,12 @@ def refresh_index(
     folders: list[Path],
     lister: TranscriptLister | None = None,
     *,
+    is_whole: bool = True,
     notify: Notify,
     progress: Progress | None = None,
 ) -> RefreshResult:
     """Update an index, and report what is missing from it."""
-    done = found.refresh(folders, progress or _ignore_progress, lister)
+    done = found.refresh(folders, progress or _ignore_progress, lister, is_whole=is_whole)
     if done.is_busy:
         notify("Another turnlog process is updating the index; these results include only what it has read so far.")
     if done.left:
@@ -84,15 +105,20 @@ def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -
     if not has_archive_changed(found.db, data_dir() / "archive"):
         return
     from turnlog.store.archive.archive import Archive
-    from turnlog.store.file_lock import try_lock_file
     from turnlog.store.index.adoption import adopt_from_archive
 
-    with try_lock_file(found.lock) as is_ours:
+    with hold_index_lock(found.lock) as is_ours:
         done = adopt_from_archive(found.db, Archive(data_dir()), folders) if is_ours else None
     if done and done.files:
         notify(f"Deleted files read from the archive: {done.files}.")
     for reason in done.unread[:MAX_NAMED_FILES] if done else ():
         notify(f"Not indexed: {reason}; run `turnlog archive verify` for details.")
+
+
+def _start_filler_if_needed(found: Store, config: Config) -> bool:
+    if not config.index_in_background or found.is_temporary or not needs_filling(found.db):
+        return False
+    return start_filler(found.path, _list_absolute_folders(config))
 
 
 def _has_files(found: Store) -> bool:
@@ -172,6 +198,12 @@ class IndexReport(Struct, frozen=True):
     calls: int
     others: int
     """`.jsonl` files whose names are not session ids, as of the latest update."""
+    share: float
+    """The part of the files whose texts are all indexed, from 0 to 1; of the rest, only the conversations are."""
+    filling: bool
+    """Whether a background process is reading the rest."""
+    paused: str | None
+    """Why no background process may do so; None if it may."""
     refreshed: IndexRefresh
 
 
@@ -195,10 +227,29 @@ def read_index_status(config: Config | None = None, notify: Notify | None = None
 
 
 def update_index(
-    config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+    *,
+    wait: bool = True,
 ) -> IndexReport:
-    """Update the index; functions that need it do this automatically."""
-    with open_index(config or load_config(), notify=notify, progress=progress) as (store, done):
+    """Update the index; functions that need it do this automatically.
+
+    With `wait=False`, a large amount of new text is left to a background process once the conversations are indexed.
+    """
+    config = config or load_config()
+    resume_filler(data_dir() / build_index_name(config.config_dirs))
+    with open_index(config, is_whole=wait, notify=notify, progress=progress) as (store, done):
+        is_started = not wait and _start_filler_if_needed(store, config)
+        report = _build_report(store, done)
+        return replace(report, filling=True) if is_started else report
+
+
+def stop_indexing(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
+    """Stop the background process that reads the rest of the index, and start no other until the next update."""
+    with open_index(config or load_config(), fresh=False, notify=notify) as (store, done):
+        if not stop_filler(store.path):
+            raise TurnlogError(f"{store.path}: the background process did not stop; try again later")
         return _build_report(store, done)
 
 
@@ -208,6 +259,7 @@ def rebuild_index(
     """Empty the index and read all sessions again; data about deleted sessions is kept."""
     config, notify = config or load_config(), notify or _ignore
     folders = _list_absolute_folders(config)
+    resume_filler(data_dir() / build_index_name(config.config_dirs))
     with open_index(config, fresh=False, notify=notify) as (store, _):
         _empty_index(store, folders)
         done = refresh_index(store, folders, notify=notify, progress=progress)
@@ -243,7 +295,14 @@ def _build_report(store: Store, done: RefreshResult) -> IndexReport:
     refreshed = IndexRefresh(
         done.files, done.bytes, done.seconds, done.left, done.is_busy, done.unread, done.unlisted, done.others
     )
-    return IndexReport(*store.status(), read_other_file_count(store.db), refreshed)
+    return IndexReport(
+        *store.status(),
+        read_other_file_count(store.db),
+        round(read_coverage(store.db).share, 4),
+        is_filler_running(store.lock),
+        read_pause_reason(store.path),
+        refreshed,
+    )
 
 
 def _list_absolute_folders(config: Config) -> list[Path]:
@@ -262,9 +321,7 @@ def _empty_index(store: Store, folders: list[Path]) -> None:
 
 
 def _run_locked(store: Store, work: Callable[[], object]) -> None:
-    from turnlog.store.file_lock import try_lock_file
-
-    with try_lock_file(store.lock) as is_ours:
+    with hold_index_lock(store.lock) as is_ours:
         if not is_ours:
             raise TurnlogError(f"{store.path}: another turnlog process is updating the index; try again later")
         work()

@@ -15,6 +15,7 @@ from turnlog.api.lookup import Notify
 from turnlog.errors import UsageError
 from turnlog.session.clock import to_iso_time
 from turnlog.store.index.refresh import RefreshResult, ignore_progress
+from turnlog.store.search.filtered_scan import has_text_filters
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import HitGroup, HitNeighbour, IndexHit, SearchOptions
@@ -118,6 +119,8 @@ class SearchedTexts(Struct, frozen=True):
     """Words that occur in too many identifiers for all of them to be searched."""
     cut_texts: int
     trashed: TrashedMatches
+    share: float = 1.0
+    """The part of the files whose texts were all searched, from 0 to 1; of the rest, only the conversations were."""
 
 
 class ScanSummary(Struct, frozen=True):
@@ -174,7 +177,8 @@ def search_sessions(
     needle = _build_needle(substring, regex)
     parsed = parse_query(query) if query.strip() else None
     source = IndexSource(data_dir())
-    with _open_searched_index(other_files, config or load_config(), notify, progress) as (store, done):
+    is_whole = needle is not None and has_text_filters(parsed)  # only the index knows which texts match a filter
+    with _open_searched_index(other_files, is_whole, config or load_config(), notify, progress) as (store, done):
         trash = source.find_trashed(store.db)
         scan: ScanResult | None = None
         if needle is None:
@@ -200,10 +204,11 @@ def _build_needle(substring: str | None, regex: str | None) -> SearchNeedle | No
 
 
 def _open_searched_index(
-    other_files: bool, config: Config, notify: Notify | None, progress: Progress | None
+    other_files: bool, is_whole: bool, config: Config, notify: Notify | None, progress: Progress | None
 ) -> AbstractContextManager[tuple[Store, RefreshResult]]:
-    opener = open_other_index if other_files else open_index
-    return opener(config, notify=notify, progress=progress)
+    if other_files:
+        return open_other_index(config, notify=notify, progress=progress)
+    return open_index(config, is_whole=is_whole, notify=notify, progress=progress)
 
 
 def build_search_report(query: str, answer: SearchAnswer) -> SearchReport:
@@ -236,6 +241,7 @@ def _to_search_scope(scope: SearchedIndex, found: SearchOutcome) -> SearchedText
         list(found.cut),
         scope.cut_texts,
         TrashedMatches(list(found.left_out.sessions), found.left_out.hits),
+        round(scope.share, 4),
     )
 
 

@@ -88,7 +88,7 @@ def build_session_tree(
 
     The tree comes from the index, so it includes sessions whose files were deleted.
     """
-    with open_index(config or load_config(), notify=notify, progress=progress) as (index, _):
+    with open_index(config or load_config(), is_whole=False, notify=notify, progress=progress) as (index, _):
         found = [row for row in list_family_rows(index.db) if project is None or _is_row_in_project(row, project)]
         if project is not None and not found:
             require_projects(index.db, project)

@@ -138,12 +138,17 @@ def load_usage_details(
     """Load a report from the index or, if the index can't be stored, from the session files."""
     from turnlog.store.index_file_name import build_index_name
 
-    if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
-        return _scan_session_files(request, config, notify)
+    index = data_dir() / build_index_name(config.config_dirs)
+    if not _can_keep_index(index):
+        return _scan_read_only(request, config, notify)
     from turnlog.api.index import open_index
+    from turnlog.store.usage.groupings import find_grouping
     from turnlog.store.usage.usage_document import load_usage_report
 
-    with open_index(config, notify=notify, progress=progress) as (found, _):
+    counts_calls = find_grouping(request.kind).counts_calls
+    if config.index_in_background and not counts_calls and _is_index_missing(index, config):
+        return _scan_before_indexing(request, config, index, notify)
+    with open_index(config, is_whole=counts_calls, notify=notify, progress=progress) as (found, _):
         return load_usage_report(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
 
 
@@ -157,14 +162,47 @@ def _can_keep_index(index: Path) -> bool:
     return os.access(place, os.W_OK) and (not index.exists() or os.access(index, os.W_OK))
 
 
-def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | None) -> UsageReportDetails:
-    from turnlog.demo import config_dir
+def _is_index_missing(index: Path, config: Config) -> bool:
+    """Return whether nearly everything has yet to be indexed, so that a scan of the files is faster."""
+    from turnlog.entries.transcript_files import list_transcripts
+    from turnlog.entries.worker_processes import read_file_size
+    from turnlog.store.filler import read_pause_reason
+    from turnlog.store.index.refresh import MAX_WHOLE_BYTES
+
+    if read_pause_reason(index) is not None:
+        return False
+    if not index.exists():
+        folders = list_config_folders(config)
+        return sum(item.size for folder in folders for item in list_transcripts(folder)) > MAX_WHOLE_BYTES
+    from turnlog.store.store import Store
+
+    with Store.open(index.parent, name=index.name) as store:
+        paths = [path for (path,) in store.db.execute("SELECT path FROM file WHERE gone IS NULL AND head_hash = ''")]
+    return sum(read_file_size(Path(path)) for path in paths) > MAX_WHOLE_BYTES
+
+
+def _scan_before_indexing(
+    request: UsageRequest, config: Config, index: Path, notify: Notify | None
+) -> UsageReportDetails:
+    """Answer from the session files, and let a background process build the index."""
+    from turnlog.store.filler import start_filler
+
+    details = _scan_session_files(request, config)
+    index.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    start_filler(index, [folder.absolute() for folder in list_config_folders(config)])
+    if notify:
+        notify(
+            "The index is being built in the background. This report comes from the session files and doesn't estimate"
+            " missing token counts."
+        )
+    return details
+
+
+def _scan_read_only(request: UsageRequest, config: Config, notify: Notify | None) -> UsageReportDetails:
+    """Answer from the session files, because turnlog's data folder is not writable."""
     from turnlog.errors import TurnlogError
     from turnlog.session.session_lookup import list_sessions_or_demo
-    from turnlog.store.index.price_mark import read_price_date
-    from turnlog.store.usage.groupings import build_usage_report, find_grouping
-    from turnlog.store.usage.memory_tables import build_usage_tables
-    from turnlog.store.usage.usage_document import UsageReportDetails
+    from turnlog.store.usage.groupings import find_grouping
 
     if find_grouping(request.kind).counts_calls:
         raise TurnlogError(f"{data_dir()}: not writable; counting calls by tool requires the index in this folder")
@@ -177,10 +215,19 @@ def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | 
         mention_unlisted(found.survey.unlisted, notify)
         if found.is_demo:
             notify(DEMO_NOTICE)
-    db = build_usage_tables([config_dir()] if found.is_demo else list_config_folders(config))
-    return UsageReportDetails(
-        request, build_usage_report(db, request), read_price_date(db), is_indexed=False, is_demo=found.is_demo
-    )
+    return _scan_session_files(request, config, is_demo=found.is_demo)
+
+
+def _scan_session_files(request: UsageRequest, config: Config, *, is_demo: bool = False) -> UsageReportDetails:
+    from turnlog.demo import config_dir
+    from turnlog.store.index.price_mark import read_price_date
+    from turnlog.store.usage.groupings import build_usage_report
+    from turnlog.store.usage.memory_tables import build_usage_tables
+    from turnlog.store.usage.usage_document import UsageReportDetails
+
+    db = build_usage_tables([config_dir()] if is_demo else list_config_folders(config))
+    report = build_usage_report(db, request)
+    return UsageReportDetails(request, report, read_price_date(db), is_indexed=False, is_demo=is_demo)
 
 
 def build_usage_table(details: UsageReportDetails) -> UsageTable:

@@ -126,7 +126,7 @@ class Store:
         config_dirs: Sequence[Path],
         progress: RefreshProgress,
         lister: TranscriptLister | None,
-        is_whole: bool,  # noqa: FBT001
+        is_whole: bool,
     ) -> RefreshResult:
         try:
             return refresh_index(self.db, self.lock, config_dirs, progress, lister, is_whole=is_whole)

@@ -94,6 +94,7 @@ class Machine:
         gap: timedelta = timedelta(minutes=5),
         is_demo: bool = False,
         tell: TellUser = str,
+        fills_in_background: bool = True,
     ) -> None:
         self.config_dirs = [folder.absolute() for folder in config_dirs]
         self.data_dir = data_dir
@@ -101,6 +102,8 @@ class Machine:
         self.is_demo = is_demo
         """Whether the pages show made-up sessions, because this machine has none."""
         self.preferences = PreferenceStore(data_dir)
+        self.fills_in_background = fills_in_background and not is_demo
+        """Whether a process of its own may read the rest of the index, even after the server has stopped."""
         self.ending = threading.Event()
         """Set when the server stops, so that streams end."""
         self.state = IndexState()

@@ -12,7 +12,7 @@ from turnlog.cli.terminal import TerminalScreen, cut_to_cells, make_visible, mea
 from turnlog.entries.layout import is_session_id
 from turnlog.render.figures import format_count
 from turnlog.store.search.search import SearchOptions
-from turnlog.store.search.search_answer import describe_loosened_words
+from turnlog.store.search.search_answer import describe_loosened_words, describe_share
 from turnlog.store.search.trashed_sessions import LeftOutHits
 
 if TYPE_CHECKING:
@@ -131,7 +131,9 @@ def _summarize_hits(report: SearchReport) -> str:
 
 
 def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]:
-    if not scope.complete:
+    if scope.share < 1:
+        yield f"{describe_share(scope.share)} `turnlog index --wait` reads the rest."
+    elif not scope.complete:
         yield "The index is not complete yet; there may be more hits."
     if scope.ignored:
         yield f"Words without letters or digits were ignored: {' '.join(scope.ignored)} (--substring finds them)."

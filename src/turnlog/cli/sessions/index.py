@@ -9,34 +9,44 @@ import click
 if TYPE_CHECKING:
     from turnlog.api.index import IndexReport, IndexVerification
 
-INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum")
+INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum", "stop")
 
 
 @click.command()
 @click.argument("action", type=click.Choice(INDEX_ACTIONS), required=False)
+@click.option("--wait", is_flag=True, help="Read everything now instead of leaving the rest to the background.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
-def index(action: str | None, as_json: bool) -> int:
+def index(action: str | None, wait: bool, as_json: bool) -> int:
     """Update the index of all sessions and show what it contains.
 
     Commands that need the index update it automatically, so you don't have to run this command. The index is stored in
     turnlog's own data folder. It doesn't contain any text, only the positions of text in the session files. Sessions
     that Claude Code has deleted are still counted.
 
+    If there is much to read, turnlog first reads what usage, lists and a first search need: usage, titles, prompts and
+    answers. A background process with a low priority reads the rest, newest files first. It gives way to other
+    commands, and ends when everything is read. Set `index_in_background = false` to read everything at once.
+
     \b
     status     show what the index contains, without updating it
     rebuild    empty the index and read all sessions again
     verify     check the index and compare it with the files; exit status 1 on errors
     vacuum     merge the pieces of the index and free unused space
+    stop       stop the background process; `turnlog index` starts it again
 
     \b
     Examples:
       turnlog index
+      turnlog index --wait
       turnlog index verify
       turnlog index status --json | jq .size
     """
     from turnlog.api.documents import to_document
     from turnlog.cli.output import print_json, print_lines
+    from turnlog.errors import UsageError
 
+    if wait and action is not None:
+        raise UsageError(f"--wait doesn't apply to `turnlog index {action}`; omit one of them")
     if action == "verify":
         from turnlog.api.index import verify_index
         from turnlog.cli.output import print_remark
@@ -47,7 +57,7 @@ def index(action: str | None, as_json: bool) -> int:
         else:
             print_lines(_render_verification(checked))
         return 1 if checked.faults or checked.unlisted else 0
-    report = _run_action(action)
+    report = _run_action(action, wait=wait)
     if as_json:
         print_json(to_document(report))
     else:
@@ -55,7 +65,7 @@ def index(action: str | None, as_json: bool) -> int:
     return 0
 
 
-def _run_action(action: str | None) -> IndexReport:
+def _run_action(action: str | None, *, wait: bool) -> IndexReport:
     from turnlog.api import index as api
     from turnlog.cli.index_bar import show_index_bar
 
@@ -66,7 +76,9 @@ def _run_action(action: str | None) -> IndexReport:
             return api.compact_index(notify=bar.notify)
         if action == "status":
             return api.read_index_status(notify=bar.notify)
-        return api.update_index(notify=bar.notify, progress=bar.show)
+        if action == "stop":
+            return api.stop_indexing(notify=bar.notify)
+        return api.update_index(notify=bar.notify, progress=bar.show, wait=wait)
 
 
 def _render_verification(checked: IndexVerification) -> list[str]:
@@ -86,6 +98,13 @@ def _render_verification(checked: IndexVerification) -> list[str]:
     elif not checked.unlisted:
         lines.append(f"{checked.path}: no problems found")
     return [to_visible_line(line) for line in lines]
+
+
+def _describe_rest(status: IndexReport) -> str:
+    done = f"all conversations are indexed; other texts: {int(100 * status.share)} %, newest first"
+    if status.paused is not None:
+        return f"{done}; {status.paused}; run `turnlog index` to continue"
+    return f"{done}; {'being read in the background' if status.filling else 'run `turnlog index --wait` to continue'}"
 
 
 def _render_status(status: IndexReport) -> list[str]:
@@ -115,6 +134,8 @@ def _render_status(status: IndexReport) -> list[str]:
         found.append("the index is empty; run `turnlog index` to read the sessions on this machine")
     elif status.unread and not done.left:
         found.append(f"{format_count(status.unread, 'file')} not indexed yet; run `turnlog index` to read the rest")
+    if status.share < 1:
+        found.append(_describe_rest(status))
     if status.others:
         found.append(
             f"{format_count(status.others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls "

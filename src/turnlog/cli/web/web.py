@@ -85,6 +85,7 @@ def open_machine(config: Config) -> Iterator[Machine]:
         index_name=build_index_name(config.config_dirs),
         gap=gap,
         tell=print_remark,
+        fills_in_background=config.index_in_background,
     )
     try:
         if not found.is_empty():

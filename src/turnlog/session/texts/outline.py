@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
 from turnlog.session.prompts import holds_typed_text
-from turnlog.session.texts.line_heads import LineHead, PlacedHead
+from turnlog.session.texts.line_heads import PlacedHead
 from turnlog.session.texts.lines import PlacedLine, TextLine
 
 _SPEAKER_FIELDS = ("user", "assistant")
@@ -64,7 +64,7 @@ class TranscriptOutline(SessionTitles):
         elif line.type != "assistant":
             self._take_note(placed)
 
-    def find_move(self, line: TextLine | LineHead) -> str | None:
+    def find_move(self, line: TextLine) -> str | None:
         """Return the folder or branch to which the work moved; None if neither changed."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None

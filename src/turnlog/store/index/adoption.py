@@ -99,7 +99,9 @@ def _is_missing_in_index(db: apsw.Connection, transcript: _ArchivedTranscript) -
     if not is_missing(transcript.path):
         return False
     known = db.execute("SELECT id FROM file WHERE path = ?", (transcript.path,)).get
-    return known is None or not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
+    if known is None or db.execute("SELECT filled < offset FROM file WHERE id = ?", (known,)).get:
+        return True
+    return not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
 
 
 def _index_transcript(

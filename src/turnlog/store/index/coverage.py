@@ -24,17 +24,18 @@ class IndexCoverage(NamedTuple):
 
 def read_coverage(db: apsw.Connection) -> IndexCoverage:
     """Measure how much of an index is complete; this is quick if all of it is."""
-    left: Any = db.execute("SELECT coalesce(sum(offset - filled), 0) FROM file WHERE filled < offset AND gone IS NULL").get
+    left: Any = db.execute(
+        "SELECT coalesce(sum(offset - filled), 0) FROM file WHERE filled < offset AND gone IS NULL"
+    ).get
     total: Any = db.execute("SELECT sum(offset) FROM file WHERE gone IS NULL").get if left else 0
     return IndexCoverage(left, total)
 
 
 def list_unfilled_files(db: apsw.Connection, *, includes_failed: bool = False) -> list[ChangedFile]:
-    """List the files whose rest is to be read, the oldest first; files that could not be read are left out by default."""
+    """List the files whose rest is to be read, oldest first; by default, without those that could not be read."""
     bound = "" if includes_failed else "AND room > 0"
     rows: list[Any] = db.execute(
-        "SELECT id, offset, offset - filled FROM file"
-        f" WHERE filled < offset AND gone IS NULL {bound} ORDER BY room, id"
+        f"SELECT id, offset, offset - filled FROM file WHERE filled < offset AND gone IS NULL {bound} ORDER BY room, id"
     ).fetchall()
     # Their texts are numbered, so their order is fixed, whatever time the files have by now.
     return [ChangedFile(file, place, size, left) for place, (file, size, left) in enumerate(rows)]

@@ -71,6 +71,14 @@ def find_index_changes(
     return _find_changes_by_listing(db, config_dirs, lister)
 
 
+def is_index_current(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+    """Return whether a refresh would find nothing to read; unlike a refresh, this needs no lock."""
+    if have_folders_changed(db, config_dirs):
+        return False
+    changes = _find_changes_by_stat(db)
+    return changes is not None and not changes.files
+
+
 def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
     """Return whether the next refresh must list the folders instead of checking only the known files."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
@@ -180,6 +188,11 @@ def _read_folder_time(folder: str, before: int) -> int:
 
 
 def _note_gone_files(db: apsw.Connection, files: Iterable[int]) -> None:
+    # What was not read in time is read from the archive, if it is there.
+    files = list(files)
+    unfilled = "SELECT EXISTS (SELECT 1 FROM file WHERE filled < offset AND gone IS NULL AND id = ?)"
+    if any(db.execute(unfilled, (file,)).get for file in files):
+        db.execute("DELETE FROM fact WHERE name = 'archive'")
     db.executemany("UPDATE file SET gone = ? WHERE id = ?", ((int(time.time()), file) for file in files))
 
 

@@ -1,8 +1,8 @@
 """Hands the index over between a process that fills it in the background and those that need it now.
 
 The filler holds the lock of the index for minutes. A process that wants to write locks a second file, `*.wanted`; the
-filler looks at it after every piece and gives way. Both locks are released when their holder dies, so nobody waits for a
-process that no longer exists. A third lock, `*.filler`, shows that a filler is running.
+filler looks at it after every piece and gives way. Both locks are released when their holder dies, so nobody waits for
+a process that no longer exists. A third lock, `*.filler`, shows that a filler is running.
 """
 
 from __future__ import annotations
@@ -39,13 +39,15 @@ def hold_index_lock(lock: Path) -> Iterator[bool]:
 def _wait_for_filler(lock: Path) -> Iterator[bool]:
     until = time.monotonic() + MAX_HANDOVER_SECONDS
     while time.monotonic() < until:
-        with try_lock_file(_get_wanted_place(lock)):  # if somebody else waits too, the filler is giving way already
+        with try_lock_file(_get_wanted_place(lock)) as is_waiting:
             while time.monotonic() < until:
                 with try_lock_file(lock) as is_ours:
                     if is_ours:
                         yield True
                         return
                 time.sleep(_RETRY_SECONDS)
+                if not is_waiting:  # another process waits too, or the filler was looking
+                    break
     yield False
 
 

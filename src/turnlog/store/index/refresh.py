@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from turnlog.store.index.coverage import list_unfilled_files
-from turnlog.store.index.fill_lock import hold_index_lock
-from turnlog.store.index.file_changes import IndexChanges, TranscriptLister, find_index_changes
+from turnlog.store.index.file_changes import (
+    IndexChanges,
+    TranscriptLister,
+    find_index_changes,
+    is_index_current,
+    read_other_file_count,
+)
+from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 
 if TYPE_CHECKING:
     from turnlog.store.index.batch_reader import TextPart
@@ -63,6 +69,9 @@ def refresh_index(
     Unless `is_whole` is set, only the conversation of large changes is read (`fill_index` reads the rest).
     """
     start = time.perf_counter()
+    if not is_whole and is_filler_running(lock) and is_index_current(db, config_dirs):
+        known = db.execute("SELECT count(*) FROM file WHERE gone IS NULL").get
+        return RefreshResult(known=known, others=read_other_file_count(db), seconds=time.perf_counter() - start)
     with hold_index_lock(lock) as is_ours:
         if not is_ours:
             return RefreshResult(is_busy=True)

@@ -10,8 +10,8 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from turnlog.entries.tail import is_same_start, read_lines_before
 from turnlog.entries.file_ends import open_regular_file
+from turnlog.entries.tail import is_same_start, read_lines_before
 from turnlog.store.index import batch_reader
 from turnlog.store.index.batch_reader import BatchReader, IndexBatch, ReadTask
 from turnlog.store.index.name_numbers import NameNumbers

@@ -104,7 +104,8 @@ class UsedTool(NamedTuple):
 def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
     """Return a value that changes whenever the list does."""
     files = db.execute(
-        "SELECT count(*), max(id), total(offset), total(mtime_ns / 1000000), count(gone), total(generation) FROM file"
+        "SELECT count(*), max(id), total(offset), total(mtime_ns / 1000000), count(gone), total(generation),"
+        " total(filled) FROM file"
     ).fetchone()
     spent = db.execute("SELECT count(*), total(cost), total(messages) FROM spend").fetchone()
     return (*(files or ()), *(spent or ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -29,6 +30,8 @@ from turnlog.store.search.syntax import QueryError, QueryFilter, QueryTerm, iter
 
 _KIND_NAMES = list(TEXT_KINDS)
 _FILE_FILTERS = ("project", "session")
+_MAX_RUN_GAP = 100_000
+"""Numbers of texts that are further apart belong to different runs."""
 
 
 def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[ScanTarget]:
@@ -92,12 +95,18 @@ class TextSieve:
         times = {text.id: text.time for text in texts}
         if not times:
             return set()
-        span = min(times), max(times)
         matching: set[int] = set()
-        for table in ("said", "done"):
+        for table, span in itertools.product(("said", "done"), _list_spans(times)):
             query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
             matching.update(number for (number,) in self._db.execute(query, (self._plan.expression, *span)))
         return {number for number in matching if number in times and self._plan.is_in_time_bounds(times[number])}
+
+
+def _list_spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """List the first and last number of each run; a file that was read in stages has a run for each stage."""
+    ordered = sorted(numbers)
+    gaps = [at for at in range(1, len(ordered)) if ordered[at] - ordered[at - 1] > _MAX_RUN_GAP]
+    return [(ordered[start], ordered[end - 1]) for start, end in itertools.pairwise([0, *gaps, len(ordered)])]
 
 
 def _get_sighting_key(item: ScanSighting) -> tuple[int, str]:

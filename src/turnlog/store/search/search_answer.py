@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.store.index.batch_writer import count_cut_texts
+from turnlog.store.index.coverage import read_coverage
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, TrashedSessions
 from turnlog.store.session_counts import count_sessions
 
@@ -36,6 +37,8 @@ class SearchedIndex(NamedTuple):
     """Parts of the query that were not searched."""
     cut_texts: int = 0
     """How many texts are so long that only their start is searched."""
+    share: float = 1.0
+    """The part of the files whose texts can all be searched; of the rest, only the conversations can."""
 
 
 class SearchAnswer(NamedTuple):
@@ -53,17 +56,24 @@ def read_searched_index(
     db: apsw.Connection, refresh: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
 ) -> SearchedIndex:
     """Count what can be searched in an index after a refresh, excluding the trash."""
+    share = read_coverage(db).share
     in_trash = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return SearchedIndex(
         db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {in_trash}").get,
         count_sessions(db, trash.sessions).sessions,
         sum(file not in trash.files for (file,) in db.execute(gone)),
-        not (refresh.left or refresh.is_busy),
+        not (refresh.left or refresh.is_busy or share < 1),
         refresh.unread,
         query.ignored if query else (),
         count_cut_texts(db),
+        share,
     )
+
+
+def describe_share(share: float) -> str:
+    """Describe which texts can be searched while the index is still being filled."""
+    return f"Searched: all titles, prompts and answers; other texts: {int(100 * share)} %, newest first."
 
 
 def describe_loosened_words(typed: str, how: str, words: Sequence[str]) -> str:

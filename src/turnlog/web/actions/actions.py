@@ -141,7 +141,7 @@ def _describe_new_session(place: Machine, document: dict[str, Any]) -> dict[str,
     if made is None:
         return None
     if not place.state.is_busy:  # a running refresh finds the session too
-        place.store.refresh(place.config_dirs)
+        place.store.refresh(place.config_dirs, is_whole=False)
     return {"ref": place.find_ref(made["path"]) or made["session_id"], "title": made["title"]}
 
 

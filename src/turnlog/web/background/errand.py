@@ -23,11 +23,14 @@ class Errand(Struct, frozen=True):
     index: str
     refreshes: bool
     timelines: list[str]
+    is_whole: bool = True
+    """Whether to index everything now, rather than only the conversations of large changes."""
 
     @classmethod
     def from_machine(cls, machine: Machine, *, refreshes: bool = False, timelines: Sequence[Path] = ()) -> Errand:
         folders = [str(folder) for folder in machine.config_dirs]
-        return cls(folders, str(machine.data_dir), str(machine.index), refreshes, [str(path) for path in timelines])
+        paths, is_whole = [str(path) for path in timelines], not machine.fills_in_background
+        return cls(folders, str(machine.data_dir), str(machine.index), refreshes, paths, is_whole)
 
 
 class ErrandProgress(Struct, frozen=True):

@@ -15,8 +15,8 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.store.file_lock import try_lock_file
 from turnlog.store.index.file_changes import has_archive_changed
+from turnlog.store.index.fill_lock import hold_index_lock
 from turnlog.web.background.errand import Errand, ErrandProgress
 from turnlog.web.machine import reopen_index
 
@@ -43,13 +43,13 @@ class ErrandRunner:
     def _refresh_index(self) -> None:
         folders = [Path(folder) for folder in self.errand.config_dirs]
         with reopen_index(Path(self.errand.index)) as store:
-            store.refresh(folders, self._report_progress)
+            store.refresh(folders, self._report_progress, is_whole=self.errand.is_whole)
             archive = Path(self.errand.data_dir)
             if has_archive_changed(store.db, archive / "archive"):
                 from turnlog.store.archive.archive import Archive
                 from turnlog.store.index.adoption import adopt_from_archive
 
-                with try_lock_file(store.lock) as is_ours:
+                with hold_index_lock(store.lock) as is_ours:
                     if is_ours:
                         adopt_from_archive(store.db, Archive(archive), folders)
 

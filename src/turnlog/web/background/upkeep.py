@@ -19,8 +19,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from turnlog.store.file_lock import try_lock_file
-from turnlog.store.index.file_changes import ChangedFile, IndexChanges, find_index_changes, has_archive_changed
+from turnlog.store.filler import start_filler
+from turnlog.store.index.coverage import needs_filling
+from turnlog.store.index.file_changes import (
+    ChangedFile,
+    IndexChanges,
+    find_index_changes,
+    has_archive_changed,
+    is_index_current,
+)
+from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.store import Store
 from turnlog.web.answers import build_json_response, get_machine
 from turnlog.web.background.errand import Errand, ErrandProcess
@@ -98,12 +106,15 @@ class IndexUpkeep:
         files = self.skip_hopeless_files(changes.files)
         more = sum(item.more for item in files)
         is_archived = not self.machine.is_demo and has_archive_changed(store.db, self.machine.data_dir / "archive")
-        if more > _MAX_INLINE_BYTES or is_archived:
+        is_left = not self.machine.fills_in_background and needs_filling(store.db)
+        if more > _MAX_INLINE_BYTES or is_archived or is_left:
             self._update_state(store, "indexing", 0, more)
             self._run_errand(Errand.from_machine(self.machine, refreshes=True))
         elif files:
-            store.refresh(self.machine.config_dirs)
+            store.refresh(self.machine.config_dirs, is_whole=False)
         self._update_state(store, "idle")
+        if self.machine.fills_in_background and not store.is_temporary and needs_filling(store.db):
+            start_filler(self.machine.index, self.machine.config_dirs)
         if cold := self._find_cold_sessions(store):
             self._update_state(store, "timelines", 0, len(cold))
             self._run_errand(Errand.from_machine(self.machine, timelines=cold))
@@ -116,8 +127,10 @@ class IndexUpkeep:
         return found
 
     def _find_changes(self, store: Store) -> IndexChanges | None:
+        if is_filler_running(store.lock) and is_index_current(store.db, self.machine.config_dirs):
+            return IndexChanges([], 0)
         for _ in range(_MAX_TRIES):
-            with try_lock_file(store.lock) as is_ours:
+            with hold_index_lock(store.lock) as is_ours:
                 if is_ours:
                     return find_index_changes(store.db, self.machine.config_dirs)
             self.machine.ending.wait(_LOCK_RETRY_SECONDS)  # opening the index holds the lock briefly

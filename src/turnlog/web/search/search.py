@@ -27,6 +27,7 @@ from turnlog.store.search.search_answer import (
     SearchAnswer,
     SearchedIndex,
     describe_loosened_words,
+    describe_share,
     read_searched_index,
 )
 from turnlog.store.search.searched_sessions import load_searched_sessions
@@ -206,6 +207,7 @@ def _render_results(
         scope=get_app_state(request, "scopes", ScopeCache).get_scope(get_machine(request)),
         loosened=[describe_loosened_words(**item) for item in document["total"]["loosened"]] if document else [],
         more=_MORE_SESSIONS,
+        describe_share=describe_share,
         amounts=amounts,
     )
 
@@ -290,7 +292,8 @@ class ScopeCache:
             trash = find_trashed_sessions(machine.store.db, machine.data_dir)
             self._known = now, generation, read_searched_index(machine.store.db, RefreshResult(), None, trash)
         return self._known[2]._replace(
-            is_complete=not machine.state.is_busy, ignored=query.ignored if query is not None else ()
+            is_complete=not machine.state.is_busy and self._known[2].share == 1,
+            ignored=query.ignored if query is not None else (),
         )
 
 

@@ -1,0 +1,131 @@
+"""After a large change, commands answer from what was said, and a background process reads the rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine, Turnlog
+from tests.session.build import Build, recorded
+from turnlog.store.filler import stop_filler
+from turnlog.store.index import refresh
+from turnlog.store.index.coverage import needs_filling
+from turnlog.store.index.fill_lock import is_filler_running
+from turnlog.store.store import Store
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "bbbbbbbb-0000-4000-8000-000000000002"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """turnlog's data folder, in which no process works any more when the test ends; every change is a large one."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+    yield tmp_path / "data"
+    for index in (tmp_path / "data").glob("index*.db"):
+        assert stop_filler(index)
+
+
+@pytest.fixture
+def filled(machine: Machine, home: Path) -> Machine:
+    build = Build()
+    build.prompt("please find the teapot")
+    build.call("call9", "Bash", {"command": "grep kettle"})
+    build.result("call9", "a samovar")
+    build.answer("found the teacup", usage={"input_tokens": 7, "output_tokens": 9})
+    machine.add(ONE, recorded("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
+    machine.add(TWO, build.data(), mtime=1_700_000_000)
+    return machine
+
+
+def wait_for_filler(home: Path) -> None:
+    """Wait until a background process has read everything and ended."""
+    until = time.monotonic() + 120
+    while True:
+        for index in home.glob("index*.db"):
+            with Store.open(home, name=index.name) as store:
+                known = store.db.execute("SELECT count(*) FROM file WHERE head_hash != ''").get
+                if known == 2 and not needs_filling(store.db) and not is_filler_running(store.lock):
+                    return
+        assert time.monotonic() < until, "nobody read the rest within two minutes"
+        time.sleep(0.05)
+
+
+def test_the_first_usage_does_not_wait_for_the_index(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    first = turnlog("usage", "--json")
+    assert first.status == 0
+    assert "The index is being built in the background" in first.err
+    wait_for_filler(home)
+    later = turnlog("usage", "--json")
+    assert later.err == ""
+    assert [row | {"estimated_further_output_tokens": 0} for row in later.json["rows"]] == [
+        row | {"estimated_further_output_tokens": 0} for row in first.json["rows"]
+    ]
+    status = turnlog("index", "status", "--json").json
+    assert (status["share"], status["filling"], status["paused"], status["unread"]) == (1, False, None, 0)
+
+
+def test_a_search_says_what_it_covers(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index", "stop")
+    found = turnlog("search", "teacup")
+    assert found.status == 0
+    assert "other texts: 0 %, newest first" in found.err
+    done = turnlog("search", "samovar", "--json").json
+    assert (done["sessions"], done["searched"]["share"], done["searched"]["complete"]) == ([], 0, False)
+    turnlog("index", "--wait")
+    done = turnlog("search", "samovar", "--json").json
+    assert (len(done["sessions"]), done["searched"]["share"], done["searched"]["complete"]) == (1, 1, True)
+
+
+def test_a_search_lets_the_rest_be_read(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("search", "teacup")
+    wait_for_filler(home)
+    assert len(turnlog("search", "samovar", "--json").json["sessions"]) == 1
+
+
+def test_it_can_be_stopped_and_goes_on_with_the_next_update(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    stopped = turnlog("index", "stop", "--json").json
+    assert stopped["paused"] == "stopped by `turnlog index stop`"
+    turnlog("search", "teacup")
+    status = turnlog("index", "status")
+    assert "other texts: 0 %, newest first; stopped by `turnlog index stop`; run `turnlog index`" in status.out
+    going = turnlog("index", "--json").json
+    assert (going["share"], going["filling"], going["paused"]) == (0, True, None)
+    wait_for_filler(home)
+
+
+def test_commands_that_count_calls_read_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index", "stop")
+    turnlog("search", "teacup")
+    rows = turnlog("usage", "tool", "--json").json["rows"]
+    assert sum(row["calls"] for row in rows) > 1
+    assert turnlog("index", "status", "--json").json["share"] == 1
+
+
+def test_a_filtered_scan_reads_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index", "stop")
+    found = turnlog("search", "--substring", "samovar", "kind:result", "--json").json
+    assert [session["session_id"] for session in found["sessions"]] == [TWO]
+
+
+def test_a_setting_turns_it_off(
+    turnlog: Turnlog, filled: Machine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text("index_in_background = false\n")
+    monkeypatch.setenv("TURNLOG_CONFIG", str(tmp_path / "config.toml"))
+    assert turnlog("usage").err == ""
+    assert len(turnlog("search", "samovar", "--json").json["sessions"]) == 1
+    assert turnlog("index", "--json").json["share"] == 1
+    (index,) = home.glob("index*.db")
+    with Store.open(home, name=index.name) as store:
+        assert not is_filler_running(store.lock)
+
+
+def test_wait_belongs_to_an_update(turnlog: Turnlog, filled: Machine) -> None:
+    done = turnlog("index", "status", "--wait")
+    assert done.status == 2
+    assert "--wait" in done.err

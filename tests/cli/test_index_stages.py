@@ -24,7 +24,7 @@ TWO = "bbbbbbbb-0000-4000-8000-000000000002"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """turnlog's data folder, in which no process works any more when the test ends; every change is a large one."""
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
-    monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+    monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", 0)
     yield tmp_path / "data"
     for index in (tmp_path / "data").glob("index*.db"):
         assert stop_filler(index)

@@ -30,7 +30,7 @@ def build_index_command(collection: Path) -> Program:
         shutil.rmtree(find_data_folder(collection), ignore_errors=True)
         _indexed_folders.add(find_data_folder(collection))
 
-    return build_command(collection, "index", "--json")._replace(prepare=prepare)
+    return build_command(collection, "index", "--wait", "--json")._replace(prepare=prepare)
 
 
 def ensure_index(collection: Path) -> Path:

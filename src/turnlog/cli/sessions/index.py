@@ -23,9 +23,8 @@ def index(action: str | None, wait: bool, as_json: bool) -> int:
     turnlog's own data folder. It doesn't contain any text, only the positions of text in the session files. Sessions
     that Claude Code has deleted are still counted.
 
-    If there is much to read, turnlog first reads what usage, lists and a first search need: usage, titles, prompts and
-    answers. A background process with a low priority reads the rest, newest files first. It gives way to other
-    commands, and ends when everything is read. Set `index_in_background = false` to read everything at once.
+    If more than 32 MB are new, turnlog first indexes usage, titles, prompts and answers. A background process reads the
+    rest, newest files first. It has the lowest priority, gives way to other commands, and ends when everything is read.
 
     \b
     status     show what the index contains, without updating it

@@ -26,7 +26,7 @@ from turnlog.web.home import home
 from turnlog.web.insights import insights
 from turnlog.web.live import live, notifications
 from turnlog.web.machine import Machine
-from turnlog.web.navigation import session_rail
+from turnlog.web.navigation import palette, session_rail
 from turnlog.web.quest import quest
 from turnlog.web.reading import replay_page, session_page
 from turnlog.web.search import search
@@ -91,6 +91,7 @@ PAGE_MODULES = (
     home,
     session_page,
     session_rail,
+    palette,
     replay_page,
     search,
     insights,

@@ -2,6 +2,7 @@
 import "./actions.js";
 import "./keys.js";
 import "./notifications.js";
+import "./palette.js";
 import "./theme_button.js";
 import { watchState } from "./state.js";
 

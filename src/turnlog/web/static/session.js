@@ -3,6 +3,7 @@
 import { open as act } from "./actions.js";
 import { json } from "./fragment.js";
 import { on } from "./keys.js";
+import { addSource } from "./palette.js";
 import { onPreference, savePreference } from "./preferences.js";
 import { watchAgents, watchTabs } from "./session/agents.js";
 import { Chart } from "./session/chart.js";
@@ -305,6 +306,17 @@ one("[data-toggle=rail]").addEventListener("click", toggleRail);
 for (const button of root.querySelectorAll(".outline-close, .rail-close")) button.addEventListener("click", closeDrawer);
 root.addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
 one(".find-open").addEventListener("click", () => find.open());
+
+// -- the palette
+
+addSource("Turns", async (text, signal) => {
+  if (!text) return [];
+  const number = /^#?(\d+)$/.exec(text)?.[1];
+  const { turns } = (await api("turns", { words: text, first: 0, count: 6 }, { signal })) ?? { turns: [] };
+  const rows = turns.map((turn) => ({ title: turn.title || turn.kind, note: `turn ${turn.number}`, icon: "turn", act: () => visit(turn.number) }));
+  if (number) rows.unshift({ title: `Turn ${number}`, note: "of this session", icon: "turn", act: () => visit(Number(number)) });
+  return rows;
+});
 
 // -- keys
 

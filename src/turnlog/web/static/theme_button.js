@@ -3,7 +3,6 @@
 import { onPreference, readPreference, savePreference } from "./preferences.js";
 
 const WORDS = { auto: "system", light: "light", dark: "dark" };
-const SIGNS = { auto: "◐", light: "○", dark: "●" };
 const NAMES = Object.keys(WORDS);
 const button = document.getElementById("theme");
 
@@ -15,7 +14,6 @@ function readTheme() {
 function showTheme() {
   const name = readTheme();
   document.documentElement.dataset.theme = name;
-  button.textContent = SIGNS[name];
   button.title = `Colours: ${WORDS[name]}`;
   button.setAttribute("aria-label", button.title);
 }

@@ -20,7 +20,7 @@ from turnlog.export.session_facts import list_session_facts
 from turnlog.render.card import AgentSection, Picture
 from turnlog.render.figures import format_cost_usd, format_count, format_duration
 from turnlog.render.html import HtmlWriter
-from turnlog.render.phrases import format_utc_time
+from turnlog.render.phrases import format_utc_time, read_turn_title
 from turnlog.render.view import AnyView, to_agent_view
 from turnlog.session.timeline.timeline import Chapter
 
@@ -180,7 +180,7 @@ def _list_contents(material: ExportMaterial, spool: PageSpool, names: PageNames)
             yield {
                 "href": f"{names.href(1, page)}#t-{chapter.turn}",
                 "number": chapter.turn,
-                "title": "" if chapter.kind == "notification" else chapter.title,
+                "title": read_turn_title(chapter),
                 "kind": chapter.kind,
                 "note": format_utc_time(chapter.started),
                 "errors": chapter.errors,
@@ -239,8 +239,10 @@ class _BodyWriter:
         ]
         more = "".join(f" · {fact}" for fact in facts if fact)
         title = f"Turn {number}" + (", continued" if is_continued else "")
+        # On paper, every page of a turn repeats its heading; the outline of the PDF has only the real one.
+        running = f'<div class="running-head" aria-hidden="true"><p>{title}{more}</p></div>\n' if self._unfolded else ""
         return (
-            f'<section class="chapter" id="{name}" aria-labelledby="h-{name}">\n'
+            f'<section class="chapter" id="{name}" aria-labelledby="h-{name}">\n{running}'
             f'<h2 id="h-{name}"><a href="#{name}">{title}</a>{more}</h2>\n'
         )
 

@@ -27,7 +27,7 @@ _USUAL_BROWSER_PATHS = (
 _BROWSER_OPTIONS = (
     "--headless --disable-gpu --no-first-run --no-default-browser-check --disable-extensions --disable-sync"
     " --disable-background-networking --disable-component-update --disable-default-apps --metrics-recording-only"
-    " --no-pdf-header-footer --disable-dev-shm-usage"
+    " --no-pdf-header-footer --generate-pdf-document-outline --disable-dev-shm-usage"
 ).split()
 _NO_NETWORK_OPTION = "--host-resolver-rules=MAP * ~NOTFOUND"
 _PRINT_TIMEOUT_SECONDS = 900

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from turnlog.render.figures import format_count, format_duration
 from turnlog.render.view import AnswerCall, AnswerView, AnyView, CompactionView, PromptView
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.files.patches import format_unified_diff
-from turnlog.session.timeline.timeline import TimelineAgent
+from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 
 OUTCOME_WORDS = {
     "error": "failed",
@@ -22,6 +23,8 @@ OUTCOME_WORDS = {
     "launched": "in background",
     "unanswered": "no result",
 }
+
+_SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
 
 
 def format_utc_time(time: str | None) -> str:
@@ -118,3 +121,11 @@ def format_json(value: Any) -> str:
 def to_screen_text(text: str) -> str:
     """Return program output as a screen would show it: without escapes and overwritten text."""
     return strip_ansi(text).rstrip()
+
+
+def read_turn_title(chapter: Chapter) -> str:
+    """Return a turn's title; for a background task's report, the summary without its tags."""
+    if chapter.kind != "notification" or "<" not in chapter.title:
+        return chapter.title
+    summary = _SUMMARY_PATTERN.search(chapter.title)
+    return summary[1].strip() if summary else "Background task report"

@@ -159,6 +159,6 @@ AnyView: TypeAlias = PromptView | AnswerView | EventView | CompactionView | Meta
 
 def to_agent_view(view: AnyView, prefix: str) -> AnyView:
     """Return a view of a sub-agent's item: its key is unique on a page, and its prompt is a task, not a person's."""
-    if isinstance(view, PromptView) and view.kind == "prompt" and view.speaker == "person":
+    if isinstance(view, PromptView) and view.kind == "prompt" and view.speaker in ("person", "peer"):
         return replace(view, key=prefix + view.key, speaker=TASK_SPEAKER)
     return replace(view, key=prefix + view.key)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from turnlog.render.phrases import read_turn_title
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 from turnlog.web.reading.transcript_view import TranscriptView, agent_address
 
-_SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
 MAX_TURNS = 200
 """The maximum number of turns in one response."""
 STRIP_ROWS = 360
@@ -137,14 +136,6 @@ class SessionOutline(Struct):
     cost_usd: float
     unpriced_tokens: int
     """Tokens from models without a known price; the cost excludes them."""
-
-
-def read_turn_title(chapter: Chapter) -> str:
-    """Return a turn's title; for a background task's report, the summary without its tags."""
-    if chapter.kind != "notification" or "<" not in chapter.title:
-        return chapter.title
-    summary = _SUMMARY_PATTERN.search(chapter.title)
-    return summary[1].strip() if summary else "Background task report"
 
 
 def build_outline(transcript: TranscriptView) -> SessionOutline:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from turnlog.render.html import HtmlWriter
+from turnlog.render.phrases import read_turn_title
 from turnlog.render.text_folds import shorten_views
 from turnlog.render.view import AnyView, to_agent_view
 from turnlog.render.view_builder import build_item_views
@@ -19,7 +20,6 @@ from turnlog.web import amounts
 from turnlog.web.amounts import format_datetime_attribute, format_local_time
 from turnlog.web.answers import load_templates
 from turnlog.web.reading.links import PageLinks, key_prefix
-from turnlog.web.reading.outline import read_turn_title
 from turnlog.web.reading.transcript_view import TranscriptView
 
 

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import DATA, Folders, indexed, recorded
 from turnlog.render.card import Picture
+from turnlog.render.phrases import read_turn_title
 from turnlog.session.timeline.timeline import Chapter
 from turnlog.web.charts.context_chart import (
     MAX_POINTS,
@@ -27,7 +28,7 @@ from turnlog.web.charts.context_chart import (
     thin_points,
 )
 from turnlog.web.machine import Machine
-from turnlog.web.reading.outline import build_minimap_strip, read_turn_title
+from turnlog.web.reading.outline import build_minimap_strip
 from turnlog.web.reading.pictures import build_safe_name, detect_media_type, to_picture_file
 from turnlog.web.reading.text_search import find_text
 from turnlog.web.reading.transcript_view import TranscriptView

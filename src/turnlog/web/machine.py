@@ -28,18 +28,30 @@ if TYPE_CHECKING:
 
 class IndexState(NamedTuple):
     phase: str = "idle"
-    """idle, indexing, timelines (building those of large sessions in advance), or failed."""
+    """idle, starting (the files have not been listed yet), indexing, timelines (building those of large sessions in
+    advance), or failed."""
     done: int = 0
     """Bytes while indexing; sessions while building timelines."""
     total: int = 0
     generation: int = 0
     """Increases when the index changes, so that a page can detect that it may be out of date."""
     failure: str = ""
+    files: int = 0
+    """While indexing: how many files there are."""
+    files_read: int = 0
+    """While indexing: how many of them the index has read at least once."""
+    seconds_left: float | None = None
+    """While indexing: the estimated time until it is complete, if known."""
 
     @property
     def is_busy(self) -> bool:
         """True if the index is incomplete."""
-        return self.phase == "indexing"
+        return self.phase in ("starting", "indexing")
+
+    @property
+    def is_complete(self) -> bool:
+        """True unless the index is being updated or could not be."""
+        return not self.is_busy and self.phase != "failed"
 
     @property
     def words(self) -> str:
@@ -48,6 +60,8 @@ class IndexState(NamedTuple):
             return f"not up to date: {self.failure}"
         if not self.is_busy:
             return ""
+        if self.phase == "starting":
+            return "looking for sessions"
         return f"indexing {min(100 * self.done // self.total, 99)} %" if self.total else "indexing"
 
 

@@ -28,12 +28,17 @@ class UsageReportDetails(NamedTuple):
         return find_grouping(self.request.kind)
 
 
-def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
-    """Build a report from an index; first recompute its sums if the prices or rules have changed."""
+def load_usage_report(
+    db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False, is_growing: bool = False
+) -> UsageReportDetails:
+    """Build a report from an index; first recompute its sums if the prices or rules have changed.
+
+    While the index `is_growing`, another process writes to it and will recompute the sums itself.
+    """
     from turnlog.store.index.price_mark import is_spend_current, read_price_date
     from turnlog.store.usage.groupings import build_usage_report
 
-    if not is_spend_current(db):
+    if not is_growing and not is_spend_current(db):
         from turnlog.store.file_lock import open_write_transaction
         from turnlog.store.index.spend_table import renew_spend
 

@@ -32,6 +32,7 @@ from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.store import Store
 from turnlog.web.answers import build_json_response, get_machine
 from turnlog.web.background.errand import Errand, ErrandProcess
+from turnlog.web.background.index_pace import IndexPace, count_index_files
 from turnlog.web.machine import Machine
 
 OPEN_POLL_SECONDS, IDLE_POLL_SECONDS = 2.0, 30.0
@@ -62,8 +63,10 @@ class IndexUpkeep:
         self._tries: Counter[ChangedFile] = Counter()
         self._mark: Any = None
         self._child: ErrandProcess | None = None
+        self._pace = IndexPace()
 
     def __enter__(self) -> IndexUpkeep:
+        self.machine.state = self.machine.state._replace(phase="starting")
         self._thread.start()
         return self
 
@@ -108,6 +111,7 @@ class IndexUpkeep:
         is_archived = not self.machine.is_demo and has_archive_changed(store.db, self.machine.data_dir / "archive")
         is_left = not self.machine.fills_in_background and needs_filling(store.db)
         if more > _MAX_INLINE_BYTES or is_archived or is_left:
+            self._pace = IndexPace()
             self._update_state(store, "indexing", 0, more)
             self._run_errand(Errand.from_machine(self.machine, refreshes=True))
         elif files:
@@ -149,7 +153,17 @@ class IndexUpkeep:
         mark = store.db.execute("SELECT count(*), sum(gone IS NULL), sum(offset), max(mtime_ns) FROM file").fetchone()
         generation = before.generation + (self._mark not in (None, mark))
         self._mark = mark
-        self.machine.state = before._replace(phase=phase, done=done, total=total, generation=generation, failure="")
+        files, read = count_index_files(store.db) if phase == "indexing" else (0, 0)
+        self.machine.state = before._replace(
+            phase=phase,
+            done=done,
+            total=total,
+            generation=generation,
+            failure="",
+            files=files,
+            files_read=read,
+            seconds_left=self._pace.estimate_seconds_left(done, total) if phase == "indexing" else None,
+        )
 
     def _find_cold_sessions(self, store: Store) -> list[Path]:
         """List large sessions without a timeline, newest first."""

@@ -6,16 +6,19 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.store.insight.catalog import CatalogSession, list_catalog, read_catalog_state
 from turnlog.web.amounts import folder_name
+from turnlog.web.home.provisional import FilePeeks, is_unread
 from turnlog.web.machine import Machine, SessionRefs
 
 PAGE_SIZE = 60
+_BUSY_PAUSE_FACTOR = 4
+"""While the index grows, the listing is built again after this many times the time that building it took."""
 SOON_SECONDS = 7 * 86400
 """The list warns this long before Claude Code deletes a session."""
 
@@ -35,6 +38,17 @@ class ListingFilter(NamedTuple):
     everything: bool = False
     """Whether to include files without a conversation."""
     page: int = 0
+    since: str = ""
+    """The first day (`2026-11-03`) on which the sessions must have used tokens."""
+    until: str = ""
+    """The last such day."""
+    only: str = ""
+    """`deleting`: only sessions that Claude Code will delete soon."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether some sessions may not match."""
+        return bool(self.q or self.project or self.since or self.until or self.only)
 
 
 class UpcomingDeletion(NamedTuple):
@@ -60,6 +74,15 @@ class HomeListing(NamedTuple):
     by_uuid: dict[str, CatalogSession]
     projects: list[tuple[str, int]]
     """The projects by name, each with its number of sessions."""
+    provisional: frozenset[int] = frozenset()
+    """The sessions that the index has listed but not read yet."""
+    is_reading: bool = False
+    """Whether the index was being updated when this listing was built."""
+
+    @property
+    def total(self) -> int:
+        """The number of sessions with a conversation."""
+        return sum(number for _, number in self.projects)
 
 
 class ProjectGroup(NamedTuple):
@@ -125,19 +148,30 @@ class ListingCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: tuple[tuple[Any, ...], HomeListing] | None = None
+        self._next_build = 0.0
+        self.peeks = FilePeeks()
 
     def get_listing(self, machine: Machine) -> HomeListing:
-        """Return the current listing; it is rebuilt only if the index has changed."""
-        db = machine.store.db
-        archive = machine.data_dir / "archive" / "sessions"
-        now = (*read_catalog_state(db), _read_mtime_ns(archive), machine.index, int(time.time() // 3600))
+        """Return the current listing; it is rebuilt only if the index has changed, and seldom while that goes on."""
         with self._lock:
-            if self._known is None or self._known[0] != now:
-                self._known = now, _build_listing(machine, list_catalog(db, _list_archived_ids(archive)))
+            state = machine.state
+            if self._known is not None and state.is_busy and time.monotonic() < self._next_build:
+                return self._known[1]
+            db = machine.store.db
+            archive = machine.data_dir / "archive" / "sessions"
+            now = (*read_catalog_state(db), _read_mtime_ns(archive), machine.index, int(time.time() // 3600))
+            if self._known is None or self._known[0] != (state.phase, *now) or self._known[1].provisional:
+                begin = time.monotonic()
+                with db:  # another process may be writing
+                    rows = list_catalog(db, _list_archived_ids(archive))
+                self._known = (state.phase, *now), _build_listing(machine, rows, self.peeks, state.is_complete)
+                self._next_build = time.monotonic() + _BUSY_PAUSE_FACTOR * (time.monotonic() - begin)
             return self._known[1]
 
 
-def _build_listing(machine: Machine, rows: list[CatalogSession]) -> HomeListing:
+def _build_listing(machine: Machine, rows: list[CatalogSession], peeks: FilePeeks, is_complete: bool) -> HomeListing:
+    provisional = frozenset() if is_complete else frozenset(row.number for row in rows if is_unread(row))
+    rows = peeks.describe_rows(rows) if provisional else rows
     ends = {} if machine.is_demo else dict(_find_deletion_times(rows))
     return HomeListing(
         rows,
@@ -147,6 +181,8 @@ def _build_listing(machine: Machine, rows: list[CatalogSession]) -> HomeListing:
         _summarize_deletions(rows, ends),
         {row.uuid: row for row in reversed(rows)},
         _count_projects(rows),
+        provisional,
+        not is_complete,
     )
 
 
@@ -163,38 +199,53 @@ def _build_filter_text(row: CatalogSession) -> str:
 def _find_deletion_times(rows: Sequence[CatalogSession]) -> Iterator[tuple[int, float]]:
     """Yield the sessions that Claude Code will delete soon, and when."""
     limit = time.time() + SOON_SECONDS
-    days: dict[Path, int | None] = {}
+    days: dict[str, int | None] = {}
     for row in rows:
         if row.is_gone or row.is_archived or not row.mtime_ns:
             continue
-        folder = _find_config_dir(row)
+        folder = _find_project_folder(row)
         if folder not in days:
-            days[folder] = read_cleanup_days(folder)
+            days[folder] = read_cleanup_days(_to_config_dir(folder))
         end = compute_deletion_time(row.mtime_ns, days[folder])
         if end is not None and end < limit:
             yield row.number, end
 
 
-def _find_config_dir(row: CatalogSession) -> Path:
-    return Path(row.path).parents[2] if len(Path(row.path).parents) > 2 else Path(row.path).parent
+def _find_project_folder(row: CatalogSession) -> str:
+    return os.path.dirname(row.path)  # noqa: PTH120 - perhaps for every file
+
+
+def _to_config_dir(project_folder: str) -> Path:
+    parents = Path(project_folder).parents
+    return parents[1] if len(parents) > 1 else Path(project_folder)
 
 
 def _summarize_deletions(rows: Sequence[CatalogSession], ends: Mapping[int, float]) -> UpcomingDeletion | None:
     if not ends:
         return None
-    folders = {_find_config_dir(row) for row in rows if row.number in ends}
+    folders = {_to_config_dir(folder) for folder in {_find_project_folder(row) for row in rows if row.number in ends}}
     days = sorted({found for folder in folders if (found := read_cleanup_days(folder))})
     return UpcomingDeletion(len(ends), min(ends.values()), tuple(days))
 
 
 def select_listing_page(
-    listing: HomeListing, filters: ListingFilter, health: SortKey = _rank_unknown_health
+    listing: HomeListing,
+    filters: ListingFilter,
+    health: SortKey = _rank_unknown_health,
+    active: Collection[int] | None = None,
 ) -> ListingPage:
-    """Return one page of the listing; `health` ranks a session's health, if known."""
+    """Return one page of the listing.
+
+    `health` ranks a session's health, if known; `active` contains the sessions that used tokens in the filter's period.
+    """
     words = filters.q.casefold().split()
     matches = listing.rows
     if words or filters.project:
         matches = [row for row in matches if _is_match(row, listing.letters[row.number], words, filters.project)]
+    if active is not None:
+        matches = [row for row in matches if row.number in active]
+    if filters.only == "deleting":
+        matches = [row for row in matches if row.number in listing.ends]
     talking = [row for row in matches if row.talks or filters.everything]
     groups = _group_by_project(talking) if filters.group else {}
     rows, is_nested = _sort_rows(talking, filters, groups, health)

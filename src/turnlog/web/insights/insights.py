@@ -142,7 +142,8 @@ class InsightsCache:
 
 def _load_usage_document(machine: Machine, request: UsageRequest, rows: slice = ALL_ROWS) -> dict[str, Any]:
     """Load a report's document; with `rows`, only those rows and the total number of rows."""
-    usage = load_usage_report(machine.store.db, request, is_demo=machine.is_demo)
+    is_growing = machine.state.is_busy
+    usage = load_usage_report(machine.store.db, request, is_demo=machine.is_demo, is_growing=is_growing)
     total = len(usage.report.rows)
     usage = usage._replace(report=usage.report._replace(rows=usage.report.rows[rows]))
     document: dict[str, Any] = to_document(build_usage_table(usage))

@@ -1,5 +1,11 @@
-// The list of sessions: filters as you type, loads rows as you scroll, and shows the health of visible rows.
+// The list of sessions: filters as you type, loads rows as you scroll, and grows with the index.
 import { json, load } from "./fragment.js";
+import { manageColumns } from "./home/columns.js";
+import { refreshDashboard, startDashboard } from "./home/dashboard.js";
+import { watchHealth } from "./home/health.js";
+import { showIndexProgress } from "./home/index_progress.js";
+import { ListPages } from "./home/list_pages.js";
+import { keepPlace } from "./home/place.js";
 import { on, step } from "./keys.js";
 
 const INPUT_DELAY_MS = 90;
@@ -10,12 +16,9 @@ const form = document.getElementById("filters");
 const field = document.getElementById("filter");
 const table = document.getElementById("sessions");
 const count = document.getElementById("count");
-const more = document.getElementById("more");
 const hits = document.getElementById("hits");
 let running = new AbortController();
-let isLoading = false;
-
-const body = () => table.tBodies[0];
+let open = new Set();
 
 /** Read the form as the query part of an address. */
 function readQuery() {
@@ -29,12 +32,25 @@ function address(path, query) {
   return text ? `${path}?${text}` : path;
 }
 
+function pageAddress(page, hasHead) {
+  const query = readQuery();
+  if (page) query.set("page", page);
+  if (hasHead) query.set("head", "1");
+  return address("/rows", query);
+}
+
+document.getElementById("more").replaceChildren();
+const pages = new ListPages(table, pageAddress, (body) => {
+  watchHealth(body);
+  markLive();
+});
+
 // -- filtering
 
 /** Hide rows that don't match at once, until the server has filtered all sessions. */
 function hideMismatches() {
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const row of body().querySelectorAll("tr.session")) {
+  for (const row of table.querySelectorAll("tr.session")) {
     const text = row.textContent.toLowerCase();
     row.hidden = !words.every((word) => text.includes(word));
   }
@@ -53,10 +69,12 @@ async function reloadRows() {
   running = new AbortController();
   const { signal } = running;
   const query = readQuery();
-  history.replaceState(null, "", address("/", query));
+  history.replaceState({ ...history.state, place: null }, "", address("/", query));
   table.setAttribute("aria-busy", "true");
   try {
-    showRows(await load(address("/rows", query), { signal }));
+    const body = await pages.fetch(0, signal);
+    pages.adopt(body);
+    showHead(body);
     table.removeAttribute("aria-busy");
     await searchTexts(query, signal);
   } catch (error) {
@@ -66,12 +84,19 @@ async function reloadRows() {
   }
 }
 
-function showRows(content) {
-  const rows = content.querySelector("tbody");
-  const summary = rows.querySelector("template.count");
-  if (summary) count.replaceChildren(summary.content);
-  body().replaceWith(rows);
-  observeRows();
+/** Show what the server says above the list, together with the rows that it belongs to. */
+function showHead(body) {
+  for (const name of ["count", "head", "notices"]) {
+    const part = body.querySelector(`template.${name}`);
+    if (part) document.getElementById(name).replaceChildren(part.content);
+  }
+  const projects = body.querySelector("template.projects")?.content.querySelector("select");
+  const select = document.getElementById("project");
+  if (projects && document.activeElement !== select) {
+    const { value } = select;
+    select.replaceChildren(...projects.children);
+    select.value = value; // options that move from one list to another change what is selected
+  }
 }
 
 /** Show hits in the texts of all sessions below the list. */
@@ -89,108 +114,45 @@ async function searchTexts(query, signal) {
   hits.hidden = hits.childElementCount === 0;
 }
 
-// -- more rows
+// -- the index grows
 
-async function loadMore() {
-  const from = body().dataset.more;
-  if (!from || isLoading) return;
-  isLoading = true;
+let shown = { generation: Number(table.dataset.generation), phase: table.dataset.phase };
+let isRefreshing = false;
+let latest = null;
+
+/** Show the rows of a state before its progress, so that the page never promises rows that it doesn't show. */
+async function followIndex(state) {
+  latest = state;
+  if (isRefreshing) return;
+  isRefreshing = true;
   try {
-    const { signal } = running;
-    const found = (await load(from, { signal })).querySelector("tbody");
-    body().dataset.more = found.dataset.more;
-    body().append(...found.children);
-    observeRows();
+    while (latest) {
+      const now = latest;
+      latest = null;
+      const isNew = shown.generation !== now.generation || shown.phase !== now.phase;
+      if (isNew) await refreshRows();
+      shown = now;
+      showIndexProgress(now);
+      if (isNew) await refreshDashboard();
+      table.dataset.phase = now.phase;
+    }
   } catch (error) {
-    if (error.name !== "AbortError") more.textContent = error.message;
+    if (error.name !== "AbortError") count.textContent = error.message;
   } finally {
-    isLoading = false;
+    isRefreshing = false;
   }
 }
 
-const bottom = new IntersectionObserver((entries) => entries.some((item) => item.isIntersecting) && loadMore(), {
-  rootMargin: "1200px",
-});
-
-// -- the health of visible rows, one after the other
-
-const waiting = new Set();
-const visible = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    if (isIntersecting) waiting.add(target);
-    else waiting.delete(target);
-  }
-  loadHealths();
-});
-let isLoadingHealth = false;
-
-async function loadHealths() {
-  if (isLoadingHealth) return;
-  isLoadingHealth = true;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  for (const row of waiting) {
-    waiting.delete(row);
-    if (!row.isConnected || row.hidden) continue;
-    visible.unobserve(row);
-    await loadHealth(row, "");
-  }
-  isLoadingHealth = false;
-}
-
-async function loadHealth(row, query) {
-  try {
-    const answer = await json(`/api/s/${row.dataset.ref}/health${query}`);
-    delete row.dataset.unread;
-    if (answer.state === "large") offerHealth(row);
-    else showHealth(row, answer.health);
-  } catch (error) {
-    row.querySelector("td.health").replaceChildren(badge("", "?", error.message));
-  }
-}
-
-function badge(kind, text, title = "") {
-  const span = document.createElement("span");
-  span.className = `badge ${kind}`;
-  span.textContent = text;
-  if (title) span.title = title;
-  return span;
-}
-
-function offerHealth(row) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "quiet";
-  button.textContent = "check";
-  button.title = "This session is large: click to read it";
-  button.addEventListener("click", () => loadHealth(row, "?now=1"));
-  row.querySelector("td.health").replaceChildren(button);
-}
-
-function showHealth(row, health) {
-  if (!health) return;
-  row.querySelector(".turn-count").textContent = health.turns;
-  const number = health.errors || health.warnings;
-  const cell = row.querySelector("td.health");
-  const kind = { error: "bad", warning: "warn", healthy: "good" }[health.verdict];
-  const words = health.verdict === "healthy" ? "healthy" : `${number} ${health.verdict}${number === 1 ? "" : "s"}`;
-  cell.replaceChildren(badge(kind, words, health.words.join("\n")));
-  if (health.branches) cell.append(" ", badge("", health.branches === 1 ? "1 branch" : `${health.branches} branches`));
-}
-
-function observeRows() {
-  waiting.clear();
-  for (const row of body().querySelectorAll("tr[data-unread]")) visible.observe(row);
-  markLive();
-  bottom.unobserve(more);
-  bottom.observe(more);
-  more.replaceChildren();
+async function refreshRows() {
+  if (table.getAttribute("aria-busy")) return;
+  const body = await pages.refresh();
+  if (body) showHead(body);
 }
 
 // -- which sessions are open now
 
-let open = new Set();
 function markLive() {
-  for (const row of body().querySelectorAll("tr.session")) row.querySelector(".live").hidden = !open.has(row.dataset.ref);
+  for (const row of table.querySelectorAll("tr.session")) row.querySelector(".live").hidden = !open.has(row.dataset.ref);
 }
 
 async function pollLive() {
@@ -205,9 +167,22 @@ async function pollLive() {
   setTimeout(pollLive, LIVE_POLL_MS);
 }
 
+// -- whole rows are clickable
+
+function openRow(event) {
+  const row = event.target.closest("tr.session");
+  if (!row || event.target.closest("a, button, input, label") || String(getSelection())) return;
+  const { href } = row.querySelector("a.title");
+  if (event.button === 1 || event.ctrlKey || event.metaKey) window.open(href, "_blank", "noopener");
+  else if (event.button === 0) location.assign(href);
+}
+
+table.addEventListener("click", openRow);
+table.addEventListener("auxclick", openRow);
+
 // -- keys
 
-const titles = () => [...body().querySelectorAll("tr.session:not([hidden]) a.title")];
+const titles = () => [...table.querySelectorAll("tr.session:not([hidden]) a.title")];
 
 on("j", () => step(titles(), true));
 on("k", () => step(titles(), false));
@@ -218,10 +193,10 @@ form.addEventListener("submit", (event) => {
   reloadRows();
 });
 field.addEventListener("input", onInput);
-for (const control of form.querySelectorAll("select, input[type=checkbox]")) control.addEventListener("change", reloadRows);
-document.addEventListener("turnlog:indexed", () => {
-  if (body().rows.length <= 120 && scrollY < 400) reloadRows();
-});
-observeRows();
+for (const control of form.querySelectorAll("select, [name=group]")) control.addEventListener("change", reloadRows);
+manageColumns(document.getElementById("columns"), table);
+startDashboard();
+document.addEventListener("turnlog:state", (event) => followIndex(event.detail));
 pollLive();
+keepPlace(pages);
 if (field.value) searchTexts(readQuery(), running.signal).catch((error) => (hits.textContent = error.message));

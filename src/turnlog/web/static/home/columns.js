@@ -1,0 +1,33 @@
+// The menu of columns; the choice is remembered.
+import { onPreference, savePreference } from "../preferences.js";
+
+const NAME = "home.columns";
+
+/** Show the chosen columns of a table, and remember changes. */
+export function manageColumns(menu, table) {
+  const boxes = [...menu.querySelectorAll("[data-column]")];
+
+  function show() {
+    for (const box of boxes) table.classList.toggle(`hide-${box.dataset.column}`, !box.checked);
+  }
+
+  menu.addEventListener("change", () => {
+    show();
+    savePreference(
+      NAME,
+      boxes.filter((box) => box.checked).map((box) => box.dataset.column),
+    );
+  });
+  onPreference(NAME, (chosen) => {
+    for (const box of boxes) box.checked = chosen?.includes(box.dataset.column) ?? box.defaultChecked;
+    show();
+  });
+  document.addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}

@@ -3,6 +3,7 @@
 export const WIDTH = 320;
 export const HEIGHT = 200;
 const MAX_WORDS = 400;
+const RETRY_MS = 3000;
 const FALLBACK_FONT = "9px system-ui, sans-serif";
 
 /** Load the layout, the sheets that every scene needs, and (later, one by one) the biomes. */
@@ -57,7 +58,10 @@ export class Art {
     const biome = this.layout.biomes[number];
     if (!this.scenes.has(number)) {
       this.scenes.set(number, null);
-      loadImage(`${this.base}/${biome.file}`).then((image) => this.scenes.set(number, image));
+      loadImage(`${this.base}/${biome.file}`).then(
+        (image) => this.scenes.set(number, image),
+        () => setTimeout(() => this.scenes.delete(number), RETRY_MS),
+      );
     }
     return this.scenes.get(number);
   }

@@ -25,7 +25,7 @@ const choices = readChoices();
 const motion = matchMedia("(prefers-reduced-motion: reduce)");
 const title = document.title;
 const sound = new Sound();
-const twin = new Twin(one(".log ol"));
+const twin = new Twin(one("[role=log]"));
 
 let isCalm = choices.calm ?? motion.matches;
 let isPaused = false;
@@ -83,6 +83,7 @@ function noteEvent(event) {
   if (script && event.time) state = step(state, { game: "clock", minute: readMinute(new Date(event.time)) }, 0);
   if (event.game === "profile" || event.game === "snapshot") showProblem();
   showParty();
+  root.dispatchEvent(new CustomEvent("quest:event", { detail: { event, state } }));
 }
 
 /** In the demo, the profile is the page's own. */

@@ -13,6 +13,7 @@ const LINES = {
   bash: (event) => `strikes with ${event.tool}${target(event)}`,
   web: (event) => `casts ${event.tool}${target(event)}`,
   tool: (event) => `uses ${event.tool}${target(event)}`,
+  result: (event) => describeResult(event),
   think: (event) => (event.text ? `thinks: ${event.text}` : "thinks"),
   text: (event) => (event.text ? `says: ${event.text}` : ""),
   agent_start: (event) => `is joined by a companion: ${[event.agent_type, event.description].filter(Boolean).join(", ")}`,
@@ -33,6 +34,12 @@ const LINES = {
   chest: () => "finds a bonus chest",
 };
 const LEVELS = { think: " (think)", hard: " (think hard)", harder: " (think harder)", ultra: " (ultrathink)" };
+
+/** A result is worth a line if something came of it. */
+function describeResult(event) {
+  if (event.outcome === "ok") return event.xp?.length ? `succeeds (${event.category})` : "";
+  return `gets ${event.outcome} (${event.category})`;
+}
 
 function nameFolder(path) {
   return path.split(/[\\/]/u).filter(Boolean).at(-1) ?? path;
@@ -64,10 +71,11 @@ function shorten(text, limit = MAX_TEXT_CHARS) {
   return letters.length > limit ? `${letters.slice(0, limit - 1).join("")}…` : line;
 }
 
-/** A list of lines in a live region; the oldest are dropped. */
+/** A list of lines in a box that is a live region; the oldest are dropped. */
 export class Twin {
-  constructor(list) {
-    this.list = list;
+  constructor(box) {
+    this.box = box;
+    this.list = box.querySelector("ol");
   }
 
   add(event, state) {
@@ -76,17 +84,18 @@ export class Twin {
     const item = document.createElement("li");
     item.textContent = text;
     if (text.includes("WAITS FOR YOU")) item.className = "urgent";
-    const isAtEnd = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 30;
+    const { scrollHeight, scrollTop, clientHeight } = this.box;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < 30;
     this.list.append(item);
     while (this.list.childElementCount > MAX_LINES) this.list.firstElementChild.remove();
-    if (isAtEnd) this.list.scrollTop = this.list.scrollHeight;
+    if (isAtEnd) this.box.scrollTop = this.box.scrollHeight;
   }
 
   /** After a jump: show the latest lines, without reading them out. */
   refill(events, state) {
-    this.list.setAttribute("aria-live", "off");
+    this.box.setAttribute("aria-live", "off");
     this.list.replaceChildren();
     for (const event of events.slice(-REFILL_EVENTS)) this.add(event, state);
-    setTimeout(() => this.list.setAttribute("aria-live", "polite"), 100);
+    setTimeout(() => this.box.setAttribute("aria-live", "polite"), 100);
   }
 }

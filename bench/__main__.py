@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, edit, live, read, search, store, strip, trace, web
+from . import agent, edit, live, mcp, read, search, store, strip, trace, web
 from .measure import BenchmarkError
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     **trace.PARTS,
     **agent.PARTS,
     **live.PARTS,
+    **mcp.PARTS,
 }
 
 

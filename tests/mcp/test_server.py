@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -95,6 +96,53 @@ def test_all_projects_can_be_read_if_the_user_allows_it(shelf: Shelf) -> None:
     assert "aaaaaaaa" in text
     assert "bbbbbbbb" in text
     assert str(shelf.foreign) in text
+
+
+def test_the_session_that_the_agent_works_in_is_left_out_of_its_searches(shelf: Shelf) -> None:
+    fill(shelf)
+    other = "cccccccc-3333-4333-8333-333333333333"
+    build = Build()
+    build.prompt("Look for cent rounding")
+    shelf.add(other, build)
+    (shelf.config / "sessions").mkdir()
+    registration = {"sessionId": other, "pid": os.getpid()}  # this process is the client that starts the server
+    (shelf.config / "sessions" / f"{os.getpid()}.json").write_text(json.dumps(registration))
+
+    async def work(client: Client) -> list[str]:
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("search_sessions", {"query": "cent rounding", "limit": 1}),
+            ("get_session", {"session": "last"}),
+            ("list_sessions", {}),
+            ("search_sessions", {"query": "cent rounding", "session": other}),
+        ]
+        return [(await client.call_tool(name, given)).content[0].text for name, given in calls]  # type: ignore[union-attr]
+
+    search, last, listed, named = with_client(shelf, work)
+    assert "aaaaaaaa" in search
+    assert "cccccccc" not in search
+    assert last.startswith(f"Session {OWN}")
+    assert "cccccccc · this session" in quoted(listed)
+    assert "cccccccc" in quoted(named)
+
+
+def test_reading_a_large_session_reports_progress(shelf: Shelf) -> None:
+    build = Build()
+    for number in range(50):
+        build.prompt(f"hello {number} " + "some words = 'and 1 more'; " * 100)
+        build.answer("fine")
+    shelf.add(OWN, build)
+    seen: list[tuple[float, float | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total))
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("get_session", {"session": OWN}, progress_callback=note)
+
+    assert not with_client(shelf, work).is_error
+    assert seen
+    assert seen == sorted(seen)
+    assert all(total and done <= total for done, total in seen)
 
 
 def test_wrong_calls_are_answered_with_what_is_wrong(shelf: Shelf) -> None:

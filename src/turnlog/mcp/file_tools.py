@@ -117,7 +117,7 @@ def _decode_file(library: SessionLibrary, data: bytes) -> str:
 def _find_touching_session(library: SessionLibrary, arguments: FileVersionArguments) -> Path:
     """Return the file of the session that was named, or of the newest readable one that touched the file."""
     if arguments.session:
-        return library.scope.find_session(arguments.session, library.config).path
+        return library.find_file(arguments.session).path
     with library.open_index() as (store, _):
         readable = {item.path for item in library.scope.list_indexed(store.db)}
         names = dict.fromkeys((*_list_name_spellings(library, arguments.file), arguments.file))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.api.config import Config, load_config
+from turnlog.api.lookup import list_config_folders
+from turnlog.entries.clients import read_client_file
 from turnlog.mcp.index_upkeep import BackgroundIndexing
 from turnlog.mcp.pages import LazyText, cut_page
 from turnlog.mcp.redacted_sessions import RedactedSessions
+from turnlog.mcp.redacting_reader import LineCache, RedactingReader
 from turnlog.mcp.untrusted_text import clean_text, quote_untrusted
 
 if TYPE_CHECKING:
@@ -40,14 +44,30 @@ class SessionLibrary:
         self.scope = scope
         self.sessions = RedactedSessions(self.config, redact=redact)
         self._upkeep = BackgroundIndexing(self.config)
+        self._lines = LineCache()
 
     def close(self) -> None:
         self.sessions.close()
 
     def open_named(self, name: str) -> NamedSession:
         """Open a session that may be read."""
-        file = self.scope.find_session(name, self.config)
+        file = self.find_file(name)
         return NamedSession(file, self.sessions.open_session(file.path))
+
+    def find_file(self, name: str) -> SessionFile:
+        """Find the file of a session that may be read."""
+        return self.scope.find_session(name, self.config, self.find_current_session())
+
+    def find_current_session(self) -> str | None:
+        """Return the id of the session that the client works in, if the client has registered it.
+
+        The agent has that session in its context, and its own query would always be the newest hit.
+        """
+        for folder in list_config_folders(self.config):
+            found = read_client_file(str(folder / "sessions" / f"{os.getppid()}.json")).get("sessionId")
+            if isinstance(found, str):
+                return found
+        return None
 
     @contextmanager
     def open_index(self) -> Iterator[tuple[Store, str]]:
@@ -57,6 +77,10 @@ class SessionLibrary:
         remark = self._upkeep.update_index()
         with open_index(self.config, fresh=False) as (store, _):
             yield store, remark
+
+    def build_reader(self, store: Store) -> RedactingReader:
+        """Build the reader for one search."""
+        return RedactingReader(self.sessions, store, self._lines)
 
     def clean(self, text: str) -> str:
         """Remove secrets and anything that hides or imitates something."""

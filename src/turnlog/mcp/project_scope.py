@@ -78,11 +78,11 @@ class ProjectScope:
         rows = () if found.is_demo else found.rows
         return [row for row in rows if self.contains_session(row.ends.cwd, row.file.project_dir.name)]
 
-    def find_session(self, name: str, config: Config) -> SessionFile:
-        """Find a session by its id, the start of its id, or `last`."""
+    def find_session(self, name: str, config: Config, current: str | None = None) -> SessionFile:
+        """Find a session by its id, the start of its id, or `last`, which is the newest one but for the current one."""
         wanted = name.strip().lower()
         if wanted == LAST_SESSION_NAME:
-            return self._find_last(config)
+            return self._find_last(config, current)
         if not _ID_START.fullmatch(wanted):
             raise NotFound("not a session id; use an id, its first characters (at least 4), or last")
         files = [item for item in _list_files(config) if item.session_id.startswith(wanted)]
@@ -106,9 +106,9 @@ class ProjectScope:
             if self.contains_session(cwd, Path(folder).name) and not is_demo(Path(path))
         ]
 
-    def _find_last(self, config: Config) -> SessionFile:
+    def _find_last(self, config: Config, current: str | None) -> SessionFile:
         for item in sorted(_list_files(config), key=lambda item: -item.mtime_ns):
-            if self._may_read(item) and not peek_safely(item.file).junk:
+            if item.session_id != current and self._may_read(item) and not peek_safely(item.file).junk:
                 return item
         raise NotFound(f"no session in {self.description}")
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from turnlog.api.config import Config
 from turnlog.entries.agents import list_agent_files
 from turnlog.errors import TurnlogError, Unreadable
-from turnlog.export.redaction import ExportRedaction
+from turnlog.export.redaction import ByteProgress, ExportRedaction
 from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS
 from turnlog.redact.plausibility import has_letters_and_digits
 from turnlog.redact.redactor import MIN_KNOWN_SECRET_CHARS
@@ -24,6 +24,7 @@ from turnlog.redact.rules import SecretRules
 from turnlog.session.session import Session
 
 _MAX_OPEN_SESSIONS = 8
+_MAX_NUMBERED_SESSIONS = 200
 
 FileStates = tuple[tuple[str, int, int], ...]
 """The path, size and time of each file of a session."""
@@ -37,14 +38,24 @@ class OpenCopy(NamedTuple):
     stack: contextlib.ExitStack
 
 
+class TurnNumbers(NamedTuple):
+    """The number of the turn that each entry of a session belongs to."""
+
+    states: FileStates
+    by_uuid: dict[str, int]
+
+
 class RedactedSessions:
     """The sessions that were read last."""
 
     def __init__(self, config: Config, *, redact: bool = True) -> None:
         self._gap = timedelta(minutes=config.gap_minutes)
-        self._redaction = ExportRedaction(SecretRules()) if redact else None
+        self._redaction = ExportRedaction(SecretRules(), self._report_progress) if redact else None
+        self.progress: ByteProgress | None = None
+        """Called while a session is read for its secrets."""
         self._copies: OrderedDict[Path, OpenCopy] = OrderedDict()
         self._learned: dict[Path, FileStates] = {}
+        self._turn_numbers: OrderedDict[Path, TurnNumbers] = OrderedDict()
 
     def open_session(self, path: Path) -> Session:
         """Open a session; the copy stays open for the next calls, until its files change."""
@@ -58,12 +69,26 @@ class RedactedSessions:
             self._copies.popitem(last=False)[1].stack.close()
         return self._copies[path].session
 
-    def learn_secrets(self, path: Path) -> None:
-        """Collect the secrets of a session, so that they are replaced in any text."""
+    def learn_secrets(self, path: Path) -> FileStates:
+        """Collect the secrets of a session, so that they are replaced in any text; return what its files look like."""
         states = _read_states(path)
         if self._redaction and self._learned.get(path) != states:
             self._redaction.learn_secrets([path])
             self._learned[path] = states
+        return states
+
+    def find_turn_number(self, path: Path, uuid: str) -> int | None:
+        """Return the number of the turn that an entry belongs to; the numbers of many sessions are kept in memory."""
+        states = _read_states(path)
+        known = self._turn_numbers.pop(path, None)
+        if known is None or known.states != states:
+            with Session.open(path, gap=self._gap) as session:
+                turns = ((entry.uuid, session.find_turn(entry)) for entry in session.entries)
+                known = TurnNumbers(states, {name: turn.number for name, turn in turns if name and turn})
+        self._turn_numbers[path] = known
+        while len(self._turn_numbers) > _MAX_NUMBERED_SESSIONS:
+            self._turn_numbers.popitem(last=False)
+        return known.by_uuid.get(uuid)
 
     def redact_text(self, text: str) -> str:
         """Replace known secrets, and those that the rules find."""
@@ -93,6 +118,10 @@ class RedactedSessions:
         """Close all sessions and delete the copies."""
         while self._copies:
             self._copies.popitem()[1].stack.close()
+
+    def _report_progress(self, done: int, total: int) -> None:
+        if self.progress:
+            self.progress(done, total)
 
     def _copy_session(self, path: Path, states: FileStates) -> OpenCopy:
         self.learn_secrets(path)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -26,7 +28,9 @@ INSTRUCTIONS = (
 )
 RESOURCE_PREFIX = "turnlog://session/"
 _MAX_LISTED_RESOURCES = 50
+_PROGRESS_SECONDS = 0.5
 _Value = TypeVar("_Value")
+_ReportProgress = Callable[[float, float | None, str | None], Coroutine[Any, Any, None]]
 
 
 class SessionServer:
@@ -77,10 +81,27 @@ class SessionServer:
     async def _call_tool(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        answer = await self._run_alone(partial(call_tool, self._library, params.name, params.arguments or {}))
+        work = partial(call_tool, self._library, params.name, params.arguments or {})
+        answer = await self._run_alone(partial(self._report_while, context.session.report_progress, work))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)], is_error=answer.is_error
         )
+
+    def _report_while(self, report: _ReportProgress, work: Callable[[], _Value]) -> _Value:
+        """Work in a thread, and report progress to the client: clients give up on calls that seem to hang."""
+        latest = float("-inf")
+
+        def note_progress(done: int, total: int) -> None:
+            nonlocal latest
+            if time.monotonic() - latest > _PROGRESS_SECONDS:
+                latest = time.monotonic()
+                anyio.from_thread.run(report, done, total, "reading the session")
+
+        self._library.sessions.progress = note_progress
+        try:
+            return work()
+        finally:
+            self._library.sessions.progress = None
 
     async def _list_resources(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None

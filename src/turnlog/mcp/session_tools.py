@@ -61,7 +61,10 @@ def _render_row(library: SessionLibrary, row: CatalogueRow, titles: SessionTitle
     branch = f" · branch {ends.git_branch}" if ends.git_branch else ""
     span = f"{format_minute(ends.started)} to {format_minute(ends.ended)}"
     label = library.sessions.redact_label(f"{branch}{place} · {titles.best or '(no title)'}", [row.file.path])
-    return f"{row.file.session_id[:8]} · {span} · {format_size(row.file.size)} {clean_line(label, _MAX_LABEL_CHARS)}"
+    here = " · this session" if row.file.session_id == library.find_current_session() else ""
+    return (
+        f"{row.file.session_id[:8]}{here} · {span} · {format_size(row.file.size)} {clean_line(label, _MAX_LABEL_CHARS)}"
+    )
 
 
 def outline_session(library: SessionLibrary, arguments: OutlineArguments) -> str:

@@ -122,6 +122,18 @@ if TYPE_CHECKING:
         pack_sessions,
         unpack_sessions,
     )
+    from turnlog.api.quest import (
+        QuestRebuild,
+        claim_quest_chest,
+        list_cosmetics,
+        open_quest_chest,
+        open_quest_feed,
+        read_quest_profile,
+        rebuild_quest_profile,
+        replay_quest,
+        skip_quest_chest,
+        wear_cosmetic,
+    )
     from turnlog.api.redaction import RedactResult, redact_session
     from turnlog.api.repairs import RepairResult, repair_session
     from turnlog.api.replays import (
@@ -180,6 +192,9 @@ if TYPE_CHECKING:
     from turnlog.live.events.event import Event
     from turnlog.notify.notification import Notification
     from turnlog.notify.settings import NotifyConfig
+    from turnlog.quest.feed import QuestFeed
+    from turnlog.quest.game_event import GameEvent
+    from turnlog.quest.profile import QuestProfile
     from turnlog.session.calls import Call
     from turnlog.session.check import Finding, check
     from turnlog.session.message_usage import Usage
@@ -227,6 +242,10 @@ _NAMES_BY_MODULE = {
     "turnlog.api.packages": (
         "PackageContents PackedSessions UnpackedSessions list_package pack_sessions unpack_sessions"
     ),
+    "turnlog.api.quest": (
+        "QuestRebuild claim_quest_chest list_cosmetics open_quest_chest open_quest_feed read_quest_profile"
+        " rebuild_quest_profile replay_quest skip_quest_chest wear_cosmetic"
+    ),
     "turnlog.api.redaction": "RedactResult redact_session",
     "turnlog.api.repairs": "RepairResult repair_session",
     "turnlog.api.replays": "RecordResult ReplayOptions ReplayedEvent record_session replay_session",
@@ -257,6 +276,9 @@ _NAMES_BY_MODULE = {
     "turnlog.live.events.event": "Event",
     "turnlog.notify.notification": "Notification",
     "turnlog.notify.settings": "NotifyConfig",
+    "turnlog.quest.feed": "QuestFeed",
+    "turnlog.quest.game_event": "GameEvent",
+    "turnlog.quest.profile": "QuestProfile",
     "turnlog.session.calls": "Call",
     "turnlog.session.check": "Finding check",
     "turnlog.session.message_usage": "Usage",
@@ -312,6 +334,7 @@ __all__ = [
     "Finding",
     "FlushReport",
     "ForkResult",
+    "GameEvent",
     "HookStatus",
     "IndexRefresh",
     "IndexReport",
@@ -334,6 +357,9 @@ __all__ = [
     "ProjectFiles",
     "ProjectMove",
     "PrunedChanges",
+    "QuestFeed",
+    "QuestProfile",
+    "QuestRebuild",
     "RecordResult",
     "RedactResult",
     "Refused",
@@ -393,6 +419,7 @@ __all__ = [
     "build_strip_options",
     "check",
     "check_session",
+    "claim_quest_chest",
     "clone_session",
     "compact_index",
     "count_tools",
@@ -414,6 +441,7 @@ __all__ = [
     "list_archive",
     "list_board",
     "list_changes",
+    "list_cosmetics",
     "list_file_changes",
     "list_file_pieces",
     "list_files",
@@ -428,6 +456,8 @@ __all__ = [
     "load_notify_config",
     "move_project",
     "open",
+    "open_quest_chest",
+    "open_quest_feed",
     "pack_sessions",
     "preview_traces",
     "prune_archive",
@@ -437,12 +467,15 @@ __all__ = [
     "read_index_status",
     "read_mcp_status",
     "read_notify_status",
+    "read_quest_profile",
     "read_trace_status",
     "rebuild_index",
+    "rebuild_quest_profile",
     "record_session",
     "redact_session",
     "rename_session",
     "repair_session",
+    "replay_quest",
     "replay_session",
     "report_usage",
     "restore_archived_session",
@@ -454,6 +487,7 @@ __all__ = [
     "search_sessions",
     "send_test_notifications",
     "sessions",
+    "skip_quest_chest",
     "stop_indexing",
     "strip_session",
     "tag_session",
@@ -468,6 +502,7 @@ __all__ = [
     "verify_archive",
     "verify_index",
     "watch_events",
+    "wear_cosmetic",
 ]
 
 

@@ -202,9 +202,7 @@ def _find_completed_todos(event: TodosChanged, progress: SessionProgress) -> Ite
 
 def apply_deed(progress: SessionProgress, deed: Deed, *, is_own: bool = True) -> DeedReward:
     """Advance the progress of a session; a deed that another session was rewarded for earns nothing again."""
-    grants: list[XpGrant] = []
-    if DEED_XP[deed.kind]:
-        grants.append(XpGrant(DEED_XP[deed.kind], _name_reason(deed.kind)))
+    grants = list_base_grants(deed)
     if deed.kind in ("command-ok", "command-failed"):
         streak = progress.streaks.get(deed.actor, 0) + 1 if deed.kind == "command-ok" else 0
         progress.streaks[deed.actor] = streak
@@ -219,6 +217,12 @@ def apply_deed(progress: SessionProgress, deed: Deed, *, is_own: bool = True) ->
     if has_peaked:
         grants.append(XpGrant(FLOW_PEAK_XP, "flow"))
     return DeedReward(tuple(grants), has_peaked) if is_own else DeedReward(())
+
+
+def list_base_grants(deed: Deed) -> list[XpGrant]:
+    """Return what a deed earns by itself, without streaks and flow."""
+    amount = DEED_XP[deed.kind]
+    return [XpGrant(amount, _name_reason(deed.kind))] if amount else []
 
 
 def _name_reason(kind: DeedKind) -> str:

@@ -57,6 +57,8 @@ class XpGrant(Struct, frozen=True):
 class GameEvent(Struct, frozen=True):
     """Something that a hero, or a companion, does."""
 
+    __flat_fields__ = ("fields",)
+
     game: GameName
     session: str
     actor: str = MAIN_ACTOR
@@ -66,6 +68,7 @@ class GameEvent(Struct, frozen=True):
     """Seconds since the start of the feed or of the replay."""
     xp: tuple[XpGrant, ...] = ()
     fields: dict[str, Any] = {}
+    """The fields of its kind (docs/quest.md)."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the event as its JSON has it, with the fields of its kind beside the common ones."""

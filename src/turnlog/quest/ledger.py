@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
-from turnlog.live.events.event import MAIN_ACTOR, AnyEvent
+from turnlog.live.events.event import MAIN_ACTOR, AnyEvent, SessionStarted
 from turnlog.quest.chests import (
     BONUS_CHEST_PREFIX,
     LEVEL_CHEST_PREFIX,
@@ -35,6 +35,7 @@ from turnlog.quest.experience import (
     SessionProgress,
     apply_deed,
     compute_level,
+    list_base_grants,
     list_deeds,
     measure_flow,
     roll_bonus,
@@ -92,39 +93,39 @@ class ProfileKeeper:
 
     def count_events(self, events: Sequence[AnyEvent]) -> list[EventReward]:
         """Count events of any sessions, and return what each earned; nothing is written if none counts."""
-        if not any(list_deeds(event, SessionProgress(is_whole=True)) for event in events):
+        if not any(map(is_worth_counting, events)):
             return [EventReward() for _ in events]
         with self.file.write() as db:
             ledgers: dict[str, SessionLedger] = {}
+            xp: int = db.execute("SELECT coalesce(sum(xp), 0) FROM session").get
             rewards = []
             for event in events:
                 if event.session not in ledgers:
                     ledgers[event.session] = SessionLedger.load(db, event.session)
-                rewards.append(ledgers[event.session].count_event(event))
+                ledger = ledgers[event.session]
+                before = ledger.earned
+                reward = ledger.count_event(event)
+                level, xp = compute_level(xp), xp + ledger.earned - before
+                if compute_level(xp) > level:
+                    reward = add_level(db, reward, compute_level(xp))
+                rewards.append(reward)
             for ledger in ledgers.values():
                 ledger.save()
             return rewards
 
-    def recount_session(self, uuid: str, events: Iterable[AnyEvent], grants: int | None) -> bool:
-        """Count a session again from its first event; return False if it was counted by others in the meantime.
+    def recount_session(self, uuid: str, events: Iterable[AnyEvent]) -> int:
+        """Count a session again from its first event, and return the number of events.
 
-        `grants` is what `read_grants` returned before the events were read; None counts in any case.
+        The events are read inside the transaction, so that nobody counts one of them at the same time.
         """
         with self.file.write() as db:
-            ledger = SessionLedger.load(db, uuid)
-            if grants is not None and ledger.grants != grants:
-                return False
+            ledger, number = SessionLedger.load(db, uuid), 0
             ledger.reset()
             for event in events:
                 ledger.count_event(event)
+                number += 1
             ledger.save()
-            return True
-
-    def read_grants(self, uuid: str) -> int:
-        """Return how many times a session was counted so far."""
-        with self.file.read() as db:
-            row = db.execute("SELECT grants FROM session WHERE uuid = ?", (uuid,)).fetchone() if db else None
-        return row[0] if row else 0
+            return number
 
     def clear_problem(self) -> None:
         """Forget that a damaged profile was set aside, because everything was counted again."""
@@ -132,27 +133,42 @@ class ProfileKeeper:
             db.execute("DELETE FROM note WHERE name = 'problem'")
 
 
+def is_worth_counting(event: AnyEvent) -> bool:
+    """Return whether an event may change the profile."""
+    return isinstance(event, SessionStarted) or bool(list_deeds(event, SessionProgress(is_whole=True)))
+
+
+def add_level(db: apsw.Connection, reward: EventReward, level: int) -> EventReward:
+    """Add a level to a reward, and the level's chest if there is an item for it."""
+    name = f"{LEVEL_CHEST_PREFIX}{level}"
+    chests = list_chests(db, level, load_owned(db))
+    return reward._replace(level=level, chest=name if any(chest.id == name for chest in chests) else None)
+
+
 class SessionLedger:
     """The rows of one session, inside a transaction."""
 
-    def __init__(self, db: apsw.Connection, number: int, uuid: str, grants: int, progress: SessionProgress) -> None:
+    def __init__(self, db: apsw.Connection, number: int, uuid: str, progress: SessionProgress) -> None:
         self._db = db
         self._number = number
         self._uuid = uuid
-        self.grants = grants
         self._progress = progress
         self._sums: dict[str, int] = defaultdict(int)
         self._times: list[str] = []
-        self._is_reset = False
 
     @classmethod
     def load(cls, db: apsw.Connection, uuid: str) -> SessionLedger:
-        row = db.execute("SELECT id, grants, progress FROM session WHERE uuid = ?", (uuid,)).fetchone()
+        row = db.execute("SELECT id, progress FROM session WHERE uuid = ?", (uuid,)).fetchone()
         if row is not None:
-            return cls(db, row[0], uuid, row[1], _decode_progress(row[2]))
+            return cls(db, row[0], uuid, _decode_progress(row[1]))
         progress = SessionProgress()
         db.execute("INSERT INTO session (uuid, progress) VALUES (?, ?)", (uuid, msgspec.json.encode(progress)))
-        return cls(db, db.last_insert_rowid(), uuid, 0, progress)
+        return cls(db, db.last_insert_rowid(), uuid, progress)
+
+    @property
+    def earned(self) -> int:
+        """The experience that was added and is not written yet."""
+        return self._sums["xp"]
 
     def reset(self) -> None:
         """Forget what was counted for this session."""
@@ -172,21 +188,23 @@ class SessionLedger:
         for deed in list_deeds(event, self._progress):
             reward = self._count_deed(deed)
             if reward is None:
+                grants += list_base_grants(deed)  # it was counted by another process: the page shows it nevertheless
                 continue
             has_counted = True
             grants += reward.grants
+            self._sums["xp"] += reward.xp
             self._sums["flow_peaks"] += reward.has_peaked
         if event.time:
-            self._times += [event.time] if not self._times else [min(self._times[0], event.time), event.time]
-            self._times = [min(self._times), max(self._times)]
+            self._times = [min([event.time, *self._times]), max([event.time, *self._times])]
         if not has_counted:
-            return EventReward()
-        earned = sum(grant.amount for grant in grants)
-        level, chest = self._add_xp(earned) if earned else (None, None)
+            return EventReward(tuple(grants))
         bonus = roll_bonus(self._uuid, self._progress)
-        flow = self._progress.flow if self._progress.flow != before else None
-        bonus_chest = f"{BONUS_CHEST_PREFIX}{self._uuid}" if bonus else None
-        return EventReward(tuple(grants), level, chest, bonus, bonus_chest, flow)
+        return EventReward(
+            tuple(grants),
+            bonus=bonus,
+            bonus_chest=f"{BONUS_CHEST_PREFIX}{self._uuid}" if bonus else None,
+            flow=self._progress.flow if self._progress.flow != before else None,
+        )
 
     def _count_deed(self, deed: Deed) -> DeedReward | None:
         """Count a deed; return None if this session already was rewarded for it."""
@@ -201,17 +219,6 @@ class SessionLedger:
                 self._sums[name] += deed.amount
         return apply_deed(self._progress, deed, is_own=is_own)
 
-    def _add_xp(self, earned: int) -> tuple[int | None, str | None]:
-        """Add experience; return the level if it is a new one, and its chest."""
-        before: int = self._db.execute("SELECT coalesce(sum(xp), 0) FROM session").get
-        self._db.execute("UPDATE session SET xp = xp + ? WHERE id = ?", (earned, self._number))
-        level = compute_level(before + earned)
-        if level <= compute_level(before):
-            return None, None
-        chests = list_chests(self._db, level, load_owned(self._db))
-        name = f"{LEVEL_CHEST_PREFIX}{level}"
-        return level, name if any(chest.id == name for chest in chests) else None
-
     def save(self) -> None:
         """Write what was counted."""
         progress, sums = self._progress, {name: count for name, count in self._sums.items() if count}
@@ -219,7 +226,7 @@ class SessionLedger:
         first, last = (self._times[0], self._times[-1]) if self._times else (None, None)
         added = "".join(f", {name} = {name} + {count:d}" for name, count in sums.items())
         self._db.execute(
-            "UPDATE session SET grants = grants + 1, progress = ?, best_streak = ?, bonus = ?,"
+            "UPDATE session SET progress = ?, best_streak = ?, bonus = ?,"
             " first_seen = coalesce(min(first_seen, ?), first_seen, ?),"
             f" last_seen = coalesce(max(last_seen, ?), last_seen, ?){added} WHERE id = ?",
             (
@@ -244,9 +251,9 @@ def load_owned(db: apsw.Connection) -> frozenset[str]:
 
 
 def list_chests(db: apsw.Connection, level: int, owned: frozenset[str]) -> tuple[Chest, ...]:
-    """Return the chests that wait: no more than there are items for."""
+    """Return the chests that wait, those of the latest levels first: no more than there are items for."""
     known: dict[str, Any] = {row[0]: row[1:] for row in db.execute("SELECT id, state, offers, skipped FROM chest")}
-    names = [(f"{LEVEL_CHEST_PREFIX}{number}", "level") for number in range(1, level + 1)]
+    names = [(f"{LEVEL_CHEST_PREFIX}{number}", "level") for number in range(level, 0, -1)]
     bonus = db.execute("SELECT uuid FROM session WHERE bonus IS NOT NULL ORDER BY id")
     names += [(f"{BONUS_CHEST_PREFIX}{uuid}", "bonus") for (uuid,) in bonus]
     pool = {item.id for item in list_pool(level, owned)}

@@ -21,7 +21,7 @@ from turnlog.store.file_lock import open_write_transaction, try_lock_file
 PROFILE_FILE_NAME = "quest.sqlite3"
 PROFILE_VERSION = 1
 """The version of the tables; a profile of a newer version is not touched."""
-BUSY_TIMEOUT_MS = 20_000
+BUSY_TIMEOUT_MS = 60_000
 _APPLICATION_ID = 0x74_6C_71_31
 _LOCK_FILE_NAME = "quest.lock"
 _SCHEMA = """
@@ -30,7 +30,6 @@ CREATE INDEX deed_by_session ON deed (session);
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
     uuid TEXT NOT NULL UNIQUE,
-    grants INTEGER NOT NULL DEFAULT 0,
     progress BLOB NOT NULL,
     xp INTEGER NOT NULL DEFAULT 0,
     reads INTEGER NOT NULL DEFAULT 0,

@@ -45,6 +45,7 @@ MAX_ADDRESS_BYTES = 4096
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
 _HOST_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _OWN_PATH_PATTERN = re.compile(rb"/(?:[A-Za-z0-9._-]+/)*[A-Za-z0-9._-]*")
+_PLAIN_QUERY_PATTERN = re.compile(rb"[a-z]+=[A-Za-z0-9.-]+(?:&[a-z]+=[A-Za-z0-9.-]+)*")
 _MAX_COOKIES = 64
 
 
@@ -114,6 +115,9 @@ class RequestGuard:
             return
         path: bytes = scope["raw_path"].partition(b"?")[0]
         goal = path if _OWN_PATH_PATTERN.fullmatch(path) else b"/"
+        rest = b"&".join(part for part in scope["query_string"].split(b"&") if not part.startswith(b"token="))
+        if goal != b"/" and _PLAIN_QUERY_PATTERN.fullmatch(rest):
+            goal += b"?" + rest
         cookie = f"{self.door.cookie_name}={self.door.cookie}; HttpOnly; SameSite=Strict; Path=/"
         fields = [(b"location", goal), (b"set-cookie", cookie.encode())]
         await _send_response(303, fields, b"", _add_security_headers(send))

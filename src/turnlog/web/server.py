@@ -65,7 +65,7 @@ def _bind_socket(port: int) -> ListeningSocket:
 
 def build_launch_address(door: ServerKeys, port: int, path: str = "/") -> str:
     """Return the address to open first; it works once."""
-    return f"http://{LOOPBACK_HOST}:{port}{path}?token={door.token}"
+    return f"http://{LOOPBACK_HOST}:{port}{path}{'&' if '?' in path else '?'}token={door.token}"
 
 
 def serve_pages(

@@ -50,7 +50,7 @@ class PageOpener:
 
     def _find_server(self) -> None:
         self.close()
-        if _is_server_running():
+        if is_server_running():
             self._root = f"http://{LOOPBACK_HOST}:{DEFAULT_PORT}"
             return
         self._process = subprocess.Popen(
@@ -69,7 +69,7 @@ class PageOpener:
         raise TurnlogError("`turnlog web` did not start; run it to see why")
 
 
-def _is_server_running() -> bool:
+def is_server_running() -> bool:
     """Return whether a `turnlog web` with this user's secret listens on the default port."""
     try:
         keys = ServerKeys(DEFAULT_PORT, load_secret(data_dir()))

@@ -47,7 +47,8 @@ def web(port: int | None, opens: bool | None) -> None:
     run_web(port, opens)
 
 
-def run_web(port: int | None, opens: bool | None) -> None:
+def run_web(port: int | None, opens: bool | None, path: str = "/") -> None:
+    """Serve the pages until a signal arrives; the printed address opens `path`."""
     from turnlog.web.background.notifier import WebNotifier
     from turnlog.web.background.upkeep import IndexUpkeep
     from turnlog.web.security import ServerKeys
@@ -60,7 +61,7 @@ def run_web(port: int | None, opens: bool | None) -> None:
     config = load_config()
     with opened.socket, open_machine(config) as found:
         door = ServerKeys(opened.port, _load_cookie_secret())
-        start = build_launch_address(door, opened.port)
+        start = build_launch_address(door, opened.port, path)
 
         def announce_start() -> None:
             print_lines([start])

@@ -49,7 +49,7 @@ def iter_session_events(path: Path) -> Iterator[AnyEvent]:
         return
     streams = [_Stream(iter_file_events(path, path.stem), is_required=True)]
     streams += [
-        _Stream(iter_file_events(file.path, path.stem, to_actor(file.agent_id)), _read_start(file.path))
+        _Stream(iter_file_events(file.path, path.stem, to_actor(file.agent_id)), read_first_time(file.path))
         for file in list_agent_files(path)
         if file.kind in SHOWN_AGENT_KINDS
     ]
@@ -93,7 +93,7 @@ def _merge_streams(streams: list[_Stream]) -> Iterator[AnyEvent]:
             heappop(queue)
 
 
-def _read_start(path: Path) -> str:
+def read_first_time(path: Path) -> str:
     """Return the first time in a file; return an empty string if no entry has a time."""
     try:
         fd, _ = open_regular_file(path)

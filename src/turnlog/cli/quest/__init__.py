@@ -1,0 +1,1 @@
+"""`turnlog quest`."""

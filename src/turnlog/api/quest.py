@@ -51,8 +51,9 @@ def rebuild_quest_profile(
     folders = list_config_folders(config)
     files = [file for folder in folders for file in list_session_files(folder)]
     counts = rebuild_profile(keeper, files, progress or (lambda _done, _total: None))
-    for reason in counts.unread if notify else ():
-        notify(f"Not counted: {reason}")
+    if notify is not None:
+        for reason in counts.unread:
+            notify(f"Not counted: {reason}")
     return QuestRebuild(counts.sessions, counts.events, before, keeper.read_profile(), counts.unread)
 
 

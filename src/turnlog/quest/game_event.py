@@ -108,7 +108,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
     "tool": GameKind(
         "`call` of category `agent`, `plan`, `ask` or `other`",
         ("tool", "target", "category"),
-        "thinking",
+        "casting",
         "the tool's name in purple (`agent`) or grey",
     ),
     "result": GameKind("`result`", ("category", "outcome", "streak"), "", "experience"),
@@ -117,7 +117,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
     "agent_start": GameKind(
         "`agent-start`, or the first event of a sub-agent that is not known yet",
         ("agent", "agent_type", "description"),
-        "spawn",
+        "enter",
         "a companion with its type as label",
     ),
     "agent_finish": GameKind("`agent-finish`", ("agent", "outcome"), "poof", "this companion alone leaves"),
@@ -138,7 +138,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
     "context": GameKind(
         "`context`", ("used", "window", "share"), "", "the mana bar: yellow over 75 % used, red over 90 %"
     ),
-    "ship": GameKind("`ship`", ("kind", "url"), "victory", "SHIPPED"),
+    "ship": GameKind("`ship`", ("kind", "url"), "pose", "SHIPPED"),
     "idle": GameKind("`idle`", ("reason",), "idle", ""),
     "level_up": GameKind("enough experience", ("level", "chest"), "victory", "a chest, if there is an item for it"),
     "chest": GameKind("a bonus was won", ("chest", "reason"), "", "a bonus chest"),

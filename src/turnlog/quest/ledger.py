@@ -103,9 +103,9 @@ class ProfileKeeper:
                 if event.session not in ledgers:
                     ledgers[event.session] = SessionLedger.load(db, event.session)
                 ledger = ledgers[event.session]
-                before = ledger.earned
+                before = ledger.pending_xp
                 reward = ledger.count_event(event)
-                level, xp = compute_level(xp), xp + ledger.earned - before
+                level, xp = compute_level(xp), xp + ledger.pending_xp - before
                 if compute_level(xp) > level:
                     reward = add_level(db, reward, compute_level(xp))
                 rewards.append(reward)
@@ -166,7 +166,7 @@ class SessionLedger:
         return cls(db, db.last_insert_rowid(), uuid, progress)
 
     @property
-    def earned(self) -> int:
+    def pending_xp(self) -> int:
         """The experience that was added and is not written yet."""
         return self._sums["xp"]
 

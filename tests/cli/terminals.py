@@ -83,6 +83,11 @@ class Screen:
                 self.row -= int(values or 1)
             case "K":
                 self.lines[self.row] = self.lines[self.row][: self.column]
+            case "H":
+                self.row, self.column = (int(part) - 1 for part in values.split(";"))
+                self.lines += [""] * (self.row + 1 - len(self.lines))
+            case "J" if values == "2":
+                self.lines = [""] * len(self.lines)
             case "J":
                 self.lines[self.row] = self.lines[self.row][: self.column]
                 del self.lines[self.row + 1 :]
@@ -91,7 +96,7 @@ class Screen:
             case "m":
                 self.styles.add(values)
             case "h" | "l":
-                assert values == "?2026"
+                assert values in ("?2026", "?1049")
             case _:
                 raise AssertionError(f"unknown sequence {values}{letter}")
 

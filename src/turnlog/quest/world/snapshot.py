@@ -21,20 +21,23 @@ from turnlog.quest.world.figures import (
 def apply_snapshot(state: WorldState, event: WorldEvent) -> None:
     """Take the sessions as the whole truth; heroes and companions that are known keep what they are playing."""
     listed = {one["session"] for one in event["sessions"]}
-    for hero in state.party:
-        if hero.session not in listed:
-            leave_together(hero)
+    for absent in (one for one in state.party if one.session not in listed):
+        leave_together(absent)
     for one in event["sessions"]:
-        hero = next((other for other in state.party if other.session == one["session"] and not other.leaving), None)
-        if hero is None:
-            hero = create_hero(one, "idle")
-            state.party.append(hero)
+        known = (other for other in state.party if other.session == one["session"] and not other.leaving)
+        hero = next(known, None) or _add_hero(state, one)
         describe_hero(hero, one)
         _update_companions(hero, one.get("agents") or [])
         _apply_mode(hero, one)
         hero.todos = one.get("todos") or []
         if one.get("context"):
             apply_context(state, hero, one["context"])
+
+
+def _add_hero(state: WorldState, one: dict[str, Any]) -> HeroFigure:
+    hero = create_hero(one, "idle")
+    state.party.append(hero)
+    return hero
 
 
 def _update_companions(hero: HeroFigure, agents: list[dict[str, Any]]) -> None:

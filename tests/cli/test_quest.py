@@ -19,6 +19,12 @@ from turnlog.quest.game_event import GAME_KINDS
 SESSIONS = ("2.1.325/tools", "2.1.325/agents", "2.1.29/tools", "2.0.76/errors")
 
 
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a profile of its own."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "turnlog"))
+
+
 def add_recorded(machine: Machine) -> None:
     for name in SESSIONS:
         shutil.copytree(DATA / "sessions" / name / "projects", machine.folder / "projects", dirs_exist_ok=True)

@@ -13,6 +13,7 @@ from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import STREAMS, Json, control, user
 from turnlog.agent.briefing.agents import load_agent_types
 from turnlog.agent.hooks.hook_settings import load_hooks
+from turnlog.agent.plugins import list_enabled_plugins
 from turnlog.agent.settings import load_settings
 from turnlog.agent.unsupported_feature import UnsupportedFeature
 from turnlog.agent.unsupported_features import find_unsupported
@@ -44,7 +45,9 @@ def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
     root, config = base / "project", base / "home" / ".claude"
     managed = base / "managed" / "managed-settings.json"
     settings = load_settings(root, config, is_trusted=is_trusted, managed=managed)
-    return find_unsupported(settings, root, config, load_hooks(settings, config).problems)
+    return find_unsupported(
+        settings, root, config, load_hooks(settings, list_enabled_plugins(settings, config)).problems
+    )
 
 
 # -- which hooks are guard rails
@@ -177,7 +180,6 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
     ("values", "expected"),
     [
         ({"statusLine": {"type": "command", "command": "date"}}, "statusLine is not supported"),
-        ({"outputStyle": "Explanatory"}, "outputStyle is not supported"),
         ({"sandbox": {"enabled": True}}, "without a sandbox"),
         ({"apiKeyHelper": "cat key"}, "apiKeyHelper is not supported"),
         ({"availableModels": []}, "any model can be chosen"),
@@ -193,7 +195,6 @@ def test_a_setting_that_is_not_honoured_is_said_with_its_file(tmp_path: Path, va
 @pytest.mark.parametrize(
     "values",
     [
-        {"outputStyle": "default"},
         {"sandbox": {"enabled": False}},
         {"statusLine": {"command": "date"}, "disableAllHooks": True},
         {"enabledPlugins": {"a@b": False}},

@@ -96,6 +96,8 @@ class CallRunner:
         self.denials: list[PendingCall] = []
         """Calls that were denied."""
         self.hooks: HookScope | None = None
+        self.follow_ups: dict[str, str] = {}
+        """Text for the model behind the result of a call, by the call's id."""
         self.stop_reason: str | None = None
         """Why a hook stopped the turn, or None."""
         self._contexts: list[Object] = []
@@ -283,6 +285,10 @@ class CallRunner:
         self._record.cwd = self._setup.place.cwd
         self._record.write_result(call.id, result)
         self._watch(CallEnded(call.id, call.name, call.arguments, result, round(outcome.seconds * 1000), self._agent))
+        if text := self.follow_ups.pop(call.id, ""):
+            block = {"type": "text", "text": text}
+            self._record.write_prompt([block], meta=True, turnCompanion=True, sourceToolUseID=call.id)
+            self._contexts.append(block)
         for report in (admission.report, outcome.report):
             if report is not None and self.hooks is not None:
                 later = [] if report is admission.report else report.rows

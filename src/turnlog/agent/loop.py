@@ -30,12 +30,12 @@ from turnlog.agent.events import (
 )
 from turnlog.agent.model_names import build_thinking_setting, get_max_output_tokens
 from turnlog.agent.person import Person
-from turnlog.agent.record.line_bodies import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT
+from turnlog.agent.record.line_bodies import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT, extract_content_text
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.spending_tally import LimitReached, SpendingTally, count_window_tokens
-from turnlog.agent.tools.call_result import CallResult, Object, Workspace, to_object
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace, to_object
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
 from turnlog.agent.tools.tool import CallContext, Question, Tool
@@ -46,6 +46,7 @@ from turnlog.model.failures import KeyRejected, ModelError, RateLimited, Request
 from turnlog.model.request import ModelRequest
 
 if TYPE_CHECKING:
+    from turnlog.agent.commands.command_files import CommandFile
     from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.hooks.hook_scope import HookScope
     from turnlog.agent.hooks.session_hooks import SessionLifecycle
@@ -102,13 +103,19 @@ class AgentLoop:
             with lock:
                 watch(event)
 
-        self.tell = send_event
+        self._send_event = send_event
         self.calls = CallRunner(setup, record, person, send_event, self._build_call_context, agent)
         record.watch = lambda entry: send_event(EntryWritten(entry, agent))
         self._delegation = Delegation(setup, record, conversation, self.spent, watch, self._start_inner_loop)
+        self._model_before = self._model_of_turn = ""
+        """The models before and since a command chose one for the turn."""
         self.hooks: HookScope | None = None
         self.lifecycle: SessionLifecycle | None = None
         """The hooks of the session as a whole; a sub-agent has none."""
+
+    def tell(self, event: TurnEvent) -> None:
+        """Tell the person something."""
+        self._send_event(event)
 
     def attach_hooks(self, hooks: HookScope) -> None:
         """Run hooks for this actor and, if it is the session itself, for the session as a whole."""
@@ -124,11 +131,52 @@ class AgentLoop:
         """Run one turn, from the person's prompt until the model stops."""
         if not cancel.is_set:
             self._make_room(cancel)  # before the prompt, which would otherwise become part of the summary
-        if self.hooks is None:
+        try:
+            if self.hooks is not None and (ended := self._begin_with_hooks(self.hooks, content, cancel, fields)):
+                return ended
+            if self.hooks is None:
+                self._begin_turn(content, cancel, fields)
+            return self.run_to_rest(cancel)
+        finally:
+            self._end_command()
+
+    def _begin_turn(self, content: MessageContent, cancel: Cancel, fields: Mapping[str, Any]) -> None:
+        """Write a prompt with the text of the command that it names and the files that it mentions."""
+        text = extract_content_text(content)
+        if "@" not in text and not (self.setup.commands and text.startswith("/")):
             self._write_prompt(content, fields)
             self.conversation.add_user_content(content)
-            return self.run_to_rest(cancel)
-        return self._begin_with_hooks(self.hooks, content, cancel, fields) or self.run_to_rest(cancel)
+            return
+        from turnlog.agent.commands.prepared_prompt import prepare_prompt  # most prompts need no preparation
+
+        prepared = prepare_prompt(self, content, cancel, is_typed=fields.get("typed", True))
+        self._write_prompt(prepared.content, fields)
+        if prepared.expansion:
+            self.record.write_prompt([{"type": "text", "text": prepared.expansion}], meta=True, turnCompanion=True)
+        for file in prepared.attachments:
+            self.record.write_attached_file(file.attachment, file.texts)
+        if prepared.command is not None:
+            self._apply_command(prepared.command)
+        self.conversation.add_user_content(prepared.message)
+
+    def _apply_command(self, command: CommandFile) -> None:
+        """Apply the rules and the model of a command until the end of the turn."""
+        setup = self.setup
+        setup.guard.allow_until_turn_end(command.allowed, setup.place)
+        model = setup.aliases.get(command.model, command.model) if command.model else None
+        named = {"model": model} if model else {}
+        permissions = {"type": "command_permissions", "allowedTools": list(command.allowed)}
+        self.record.write_attachment({**permissions, **named})
+        if model:
+            self._model_before = self._model_before or setup.name
+            self._model_of_turn = setup.name = model
+
+    def _end_command(self) -> None:
+        """Forget what a command set for the turn; a model that the person has chosen since then stays."""
+        self.setup.guard.forget_turn_rules(self.setup.place)
+        if self._model_before and self.setup.name == self._model_of_turn:
+            self.setup.name = self._model_before
+        self._model_before = self._model_of_turn = ""
 
     def _write_prompt(self, content: MessageContent, fields: Mapping[str, Any]) -> None:
         prompt = self.record.write_prompt(content, **fields)
@@ -154,8 +202,7 @@ class AgentLoop:
             return ended
         ending = turn_hooks.find_prompt_ending(report, content)
         if ending is None or ending.is_kept:
-            self._write_prompt(content, fields)
-            self.conversation.add_user_content(content)
+            self._begin_turn(content, cancel, fields)
         if ending is None:
             self.conversation.add_user_content(hooks.write_rows(report.rows))
             return None
@@ -450,6 +497,21 @@ class AgentLoop:
             keep_before_change=partial(self._keep_before_change, call),
             is_unreadable=self.setup.guard.build_unreadable_check(place),
         )
+
+    def build_call_context(self, call: str, cancel: Cancel) -> CallContext:
+        """Build the context of a call that the client makes itself."""
+        return self._build_call_context(call, self.setup.place, cancel, lambda _: None)
+
+    def load_skill(self, command: CommandFile, arguments: str, context: CallContext) -> None:
+        """Add the text of a skill to the conversation, behind the result of the call."""
+        from turnlog.agent.commands.command_expansion import CommandRefused
+        from turnlog.agent.commands.prepared_prompt import expand_command
+
+        try:
+            self.calls.follow_ups[context.call] = expand_command(self, command, arguments, context.cancel)
+        except CommandRefused as error:
+            raise ToolError(str(error)) from None
+        self.setup.guard.allow_until_turn_end(command.allowed, self.setup.place)
 
     def _keep_before_change(self, call: str, path: Path) -> None:
         if self.shared.history is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.agent.settings import Settings, decode_settings
 from turnlog.agent.small_file import read_small_file
+from turnlog.errors import UsageError
 
 MAX_CONFIG_BYTES = 16 << 20
 
@@ -18,8 +19,23 @@ class EnabledPlugin(NamedTuple):
     folder: Path
 
 
-def list_enabled_plugins(settings: Settings, config_dir: Path) -> list[EnabledPlugin]:
-    """Return the installed plugins that are enabled; the highest layer that mentions a plugin decides."""
+def list_enabled_plugins(settings: Settings, config_dir: Path, folders: Sequence[Path] = ()) -> list[EnabledPlugin]:
+    """Return the plugins in `folders` (`--plugin-dir`) and the installed ones that the settings enable.
+
+    The highest layer that mentions a plugin decides.
+    """
+    given = [EnabledPlugin(_read_plugin_name(folder), folder) for folder in folders]
+    return given + _list_enabled(settings, config_dir)
+
+
+def _read_plugin_name(folder: Path) -> str:
+    if not folder.is_dir():
+        raise UsageError(f"--plugin-dir {folder}: no such folder")
+    name = read_config_object(folder / ".claude-plugin" / "plugin.json").get("name")
+    return name if isinstance(name, str) and name else folder.name
+
+
+def _list_enabled(settings: Settings, config_dir: Path) -> list[EnabledPlugin]:
     wanted: dict[str, bool] = {}
     for layer in settings.list_trusted_layers():
         enabled = layer.values.get("enabledPlugins")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,12 +38,18 @@ from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
+    from turnlog.agent.briefing.output_style import OutputStyle
+    from turnlog.agent.commands.command_files import CommandFile
     from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.hooks.hook_definitions import HookDefinition
+    from turnlog.agent.plugins import EnabledPlugin
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
     from turnlog.agent.resume.tool_state import SeenFile
     from turnlog.model.model import Model
+
+
+_COMMAND_FOLDERS = ("commands", "skills")
 
 
 class StartOptions(NamedTuple):
@@ -67,6 +73,8 @@ class StartOptions(NamedTuple):
     dollars: float | None = None
     settings: tuple[str, ...] = ()
     url: str | None = None
+    plugins: tuple[str, ...] = ()
+    """Folders of plugins to load for this session."""
     ignores_hooks: bool = False
     """Whether to start even if hooks that would guard the session can't run."""
     leaf: str | None = None
@@ -128,7 +136,8 @@ class SessionStarter:
     def begin_session(self, options: StartOptions, watch: EventWatcher, person: Person) -> StartedSession:
         """Start a new session or resume one."""
         settings = self._load_settings(options)
-        hooks, unsupported = self._examine_settings(settings)
+        plugins = self._list_plugins(settings, options)
+        hooks, unsupported = self._examine_settings(settings, plugins)
         guards = [one for one in unsupported if one.is_guard]
         if guards and not options.ignores_hooks:
             raise UsageError(describe_guards(guards))
@@ -137,7 +146,7 @@ class SessionStarter:
         found = self._find_resumed_session(options)
         record = self._open_record(options, mode, found)
         guard = SettingsGuard(settings, mode, further=[record.folder])
-        setup = self._build_setup(options, guard, environ, found)
+        setup = self._build_setup(options, guard, environ, found, plugins)
         owner = self._acquire_owner(record, is_new=found is None or options.is_forked)
         try:
             loop = self._build_loop(setup, record, found, watch, person)
@@ -153,15 +162,27 @@ class SessionStarter:
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
         """Return the guards that can't run; `begin_session` starts a session only if the options ignore them."""
-        return [one for one in self._examine_settings(self._load_settings(options))[1] if one.is_guard]
+        settings = self._load_settings(options)
+        plugins = self._list_plugins(settings, options)
+        return [one for one in self._examine_settings(settings, plugins)[1] if one.is_guard]
 
-    def _examine_settings(self, settings: Settings) -> tuple[Sequence[HookDefinition], list[UnsupportedFeature]]:
+    def _list_plugins(self, settings: Settings, options: StartOptions) -> Sequence[EnabledPlugin]:
+        if not options.plugins and not any(layer.values.get("enabledPlugins") for layer in settings.layers):
+            return ()
+        from turnlog.agent.plugins import list_enabled_plugins
+
+        folders = [Path(os.path.realpath(self.cwd / Path(name).expanduser())) for name in options.plugins]
+        return list_enabled_plugins(settings, self.config_dir, folders)
+
+    def _examine_settings(
+        self, settings: Settings, plugins: Sequence[EnabledPlugin]
+    ) -> tuple[Sequence[HookDefinition], list[UnsupportedFeature]]:
         """Return the hooks in the settings, and what they contain that is not supported."""
-        if not any(layer.values.get("hooks") or layer.values.get("enabledPlugins") for layer in settings.layers):
+        if not plugins and not any(layer.values.get("hooks") for layer in settings.layers):
             return (), find_unsupported(settings, self.cwd, self.config_dir)
         from turnlog.agent.hooks.hook_settings import load_hooks
 
-        hooks = load_hooks(settings, self.config_dir)
+        hooks = load_hooks(settings, plugins)
         return hooks.definitions, find_unsupported(settings, self.cwd, self.config_dir, hooks.problems)
 
     def _attach_hooks(self, loop: AgentLoop, hooks: Sequence[HookDefinition], found: ResumableSession | None) -> None:
@@ -187,30 +208,64 @@ class SessionStarter:
     # -- setup
 
     def _build_setup(
-        self, options: StartOptions, guard: SettingsGuard, environ: Mapping[str, str], found: ResumableSession | None
+        self,
+        options: StartOptions,
+        guard: SettingsGuard,
+        environ: Mapping[str, str],
+        found: ResumableSession | None,
+        plugins: Sequence[EnabledPlugin] = (),
     ) -> AgentSetup:
         known = load_model_aliases(environ)
         set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.get_value("model", str)
         name = choose_model((options.model, set_to, found.model if found else None), known)
         place = self._build_workspace(options, guard.settings)
         warn = guard.settings.warnings.append
-        agents = load_agent_types(self.cwd, self.config_dir, warn, ignores_hooks=options.ignores_hooks)
+        agents = load_agent_types(self.cwd, self.config_dir, warn, ignores_hooks=options.ignores_hooks, plugins=plugins)
+        commands, style = self._load_commands(plugins, warn), self._find_style(guard.settings, plugins)
+        guard.free_skills = frozenset(name for name, command in commands.items() if command.is_plain)
+        tools = build_tools(agents, build_readonly_check(place), options.tools)
+        if options.tools is None and any(command.is_for_model for command in commands.values()):
+            from turnlog.agent.tools.skill import Skill
+
+            tools["Skill"] = Skill(commands)
         instructions = self._load_instructions(place, guard)
         return AgentSetup(
             model=self.model or self._connect_model(environ, options.url),
             name=name,
             small=choose_small_model(environ, known),
-            system=build_system_prompt(options.system_prompt, options.appended_prompt),
+            system=build_system_prompt(options.system_prompt, options.appended_prompt, style),
             preface=self._build_preface(place, name, environ, guard, instructions),
             instructions=[SentInstructions(file.kind, file.path, len(file.text.encode())) for file in instructions],
-            tools=build_tools(agents, build_readonly_check(place), options.tools),
+            tools=tools,
             guard=guard,
             place=place,
             environ=environ,
             agents=agents,
+            commands=commands,
+            style=style.name if style else "default",
             limits=TurnLimits(options.turns, options.dollars),
             aliases=known,
         )
+
+    def _load_commands(self, plugins: Sequence[EnabledPlugin], warn: Callable[[str], object]) -> dict[str, CommandFile]:
+        if not plugins and not any(
+            (place / kind).is_dir() for place in (self.config_dir, self.cwd / ".claude") for kind in _COMMAND_FOLDERS
+        ):
+            return {}
+        from turnlog.agent.commands.command_files import load_commands
+
+        return load_commands(self.cwd, self.config_dir, plugins, is_trusted=self.is_trusted, warn=warn)
+
+    def _find_style(self, settings: Settings, plugins: Sequence[EnabledPlugin]) -> OutputStyle | None:
+        name = settings.get_value("outputStyle", str)
+        if not name or name.lower() == "default":
+            return None
+        from turnlog.agent.briefing.output_style import find_output_style
+
+        style = find_output_style(name, self.cwd, self.config_dir, plugins, is_trusted=self.is_trusted)
+        if style is None:
+            settings.warnings.append(f"there is no output style {name[:60]!r}; the model gets none")
+        return style
 
     def _connect_model(self, environ: Mapping[str, str], url: str | None) -> Model:
         from turnlog.model.anthropic import connect_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from turnlog.agent.tools.call_result import Object, Workspace
 from turnlog.agent.tools.task import AgentType
 from turnlog.agent.tools.tool import Tool
 from turnlog.model.model import Model
+
+if TYPE_CHECKING:
+    from turnlog.agent.commands.command_files import CommandFile
 
 
 class TurnLimits(Struct, frozen=True):
@@ -50,6 +53,10 @@ class AgentSetup(Struct):
     place: Workspace
     environ: Mapping[str, str]
     agents: Mapping[str, AgentType] = {}
+    commands: Mapping[str, CommandFile] = {}
+    """Commands and skills from files, by name."""
+    style: str = "default"
+    """The name of the output style."""
     limits: TurnLimits = TurnLimits()
     aliases: Mapping[str, str] = {}
     """Model names by alias: opus, sonnet, haiku."""

@@ -111,11 +111,12 @@ def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str
     if not is_slash_command(text):
         return None
     name = _split_command(text)[0]
+    if name not in SLASH_COMMANDS and name in loop.setup.commands:
+        return None
     if name not in PRINTABLE_COMMANDS:
         problem = "not available in print mode" if name in SLASH_COMMANDS else "no such command"
-        hint = "" if name in SLASH_COMMANDS else "; .claude/commands and skills are not supported"
         raise UsageError(
-            f"/{name}: {problem}{hint}. To send this as text, put a space before the slash; /help lists the commands"
+            f"/{name}: {problem}. To send this as text, put a space before the slash; /help lists the commands"
         )
     return name, "\n".join(run_slash_command(PrintCommandHost(loop, cancel), text) or ())
 
@@ -125,9 +126,19 @@ def describe_unknown_command(text: str) -> str:
     return f"{to_visible_line(name)}: unknown command; /help lists the commands"
 
 
-def _run_help(_talk: CommandHost, _arguments: str) -> Iterator[str]:
+def is_custom_command(loop: AgentLoop, text: str) -> bool:
+    """Return whether text runs a command or skill from a file; the client's own commands take precedence."""
+    name = _split_command(text)[0]
+    return is_slash_command(text) and name not in SLASH_COMMANDS and name in loop.setup.commands
+
+
+def _run_help(host: CommandHost, _arguments: str) -> Iterator[str]:
     for name, command in SLASH_COMMANDS.items():
         yield f"  /{f'{name} {command.arguments}'.strip():<24} {command.help}"
+    for name, custom in host.loop.setup.commands.items():
+        if custom.is_for_people and name not in SLASH_COMMANDS:
+            usage, about = f"{name} {custom.hint}".strip(), custom.description[:200]
+            yield f"  /{to_visible_line(usage):<24} {to_visible_line(about)}"
     yield f"  {'!COMMAND':<25} run a shell command yourself; the model sees the output"
     yield "  Shift-Tab switches the permission mode: default, acceptEdits, plan."
     yield "  Esc or Ctrl-C interrupts a turn; what you type during a turn is sent next. Ctrl-D exits."

@@ -23,13 +23,8 @@ def _is_enabled(value: Any) -> bool:
     return isinstance(value, Mapping) and value.get("enabled") is True
 
 
-def _is_other_style(value: Any) -> bool:
-    return isinstance(value, str) and value.lower() not in ("", "default")
-
-
 _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "statusLine": ("no status line is shown", bool),
-    "outputStyle": ("the model gets no output style", _is_other_style),
     "sandbox": ("commands run without a sandbox", _is_enabled),
     "apiKeyHelper": ("it does not provide the key", bool),
     "agent": ("the session does not run as this agent", bool),

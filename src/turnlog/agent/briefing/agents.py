@@ -9,11 +9,17 @@ hooks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.tools.task import AgentType
+
+if TYPE_CHECKING:
+    from turnlog.agent.plugins import EnabledPlugin
 
 MAX_AGENT_FILE_BYTES = 1 << 20
 _READ_ONLY_TOOLS = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
@@ -59,6 +65,7 @@ def load_agent_types(
     warn: Callable[[str], object] = lambda _: None,
     *,
     ignores_hooks: bool = False,
+    plugins: Sequence[EnabledPlugin] = (),
 ) -> dict[str, AgentType]:
     """Return all sub-agent types available in a folder, by name; `warn` receives a line for each skipped file."""
     types = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
@@ -70,6 +77,14 @@ def load_agent_types(
             kind = _read_agent_type(path, ignores_hooks)
             if isinstance(kind, AgentType):
                 types[kind.name] = kind
+            elif kind:
+                warn(f"{path}: {kind}; the sub-agent is skipped")
+    for plugin in plugins:
+        for path in _list_agent_files(plugin.folder / "agents", plugin.folder, warn):
+            kind = _read_agent_type(path, ignores_hooks)
+            if isinstance(kind, AgentType):
+                name = f"{plugin.name}:{kind.name}"
+                types[name] = replace(kind, name=name)
             elif kind:
                 warn(f"{path}: {kind}; the sub-agent is skipped")
     return types

@@ -6,7 +6,10 @@ between sessions (project memory, folder, date) is sent before the first prompt:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from turnlog.agent.briefing.output_style import OutputStyle
 
 SYSTEM_IDENTITY = "You are turnlog, an interactive agent in a terminal that helps people with work on software."
 
@@ -52,9 +55,12 @@ SYSTEM_GUIDE = """# Surroundings
 - When the person is wrong, say so with your reasons."""
 
 
-def build_system_prompt(replaced: str | None = None, appended: str | None = None) -> list[dict[str, Any]]:
-    """Return the system prompt as blocks; a person can replace it (`--system-prompt`) or add to it."""
-    text = SYSTEM_GUIDE if replaced is None else replaced
-    prompt = "\n\n".join(part for part in (text, appended) if part and part.strip())
+def build_system_prompt(
+    replaced: str | None = None, appended: str | None = None, style: OutputStyle | None = None
+) -> list[dict[str, Any]]:
+    """Return the system prompt as blocks; a person can replace it (`--system-prompt`), add to it or choose a style."""
+    guide = SYSTEM_GUIDE if style is None or style.keeps_guide else ""
+    text = guide if replaced is None else replaced
+    prompt = "\n\n".join(part for part in (text, style.text if style else "", appended) if part and part.strip())
     blocks = [{"type": "text", "text": part} for part in (SYSTEM_IDENTITY, prompt) if part.strip()]
     return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]

@@ -21,7 +21,12 @@ from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
 from turnlog.agent.settings import PermissionMode
-from turnlog.agent.slash_commands import describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.slash_commands import (
+    describe_unknown_command,
+    is_custom_command,
+    is_slash_command,
+    run_slash_command,
+)
 from turnlog.agent.tools.tool import Question
 from turnlog.entries.layout import find_config_dirs
 from turnlog.errors import TurnlogError
@@ -96,7 +101,7 @@ class Console:
 
     def _handle_input(self, text: str) -> None:
         try:
-            if is_slash_command(text):
+            if is_slash_command(text) and not is_custom_command(self.loop, text):
                 self._run_slash_command(text)
             elif text.startswith("!") and (command := text[1:].strip()):
                 self._plan_mode.announce_change()

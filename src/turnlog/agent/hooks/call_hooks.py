@@ -41,7 +41,7 @@ def _name_hook(call: CallFacts) -> str:
 def decide_with_hooks(report: HookOutcome, guard: CallGuard, call: CallFacts, place: Workspace) -> Decision:
     """Decide on a call by the rules, the mode and the hooks; a hook never overrides what a rule forbids."""
     if report.verdict == "allow":
-        return guard.decide_as_allowed(call.name, call.arguments, place)
+        return guard.decide_with_rules(call.name, call.arguments, place, [call.name])
     decision = guard.decide(call.name, call.arguments, place)
     if report.verdict != "ask" or decision.verdict == "deny":
         return decision

@@ -7,12 +7,11 @@ off. A guard among them then stops the start, since the session would run withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS, HookDefinition, parse_hooks
-from turnlog.agent.plugins import list_enabled_plugins, read_config_object
+from turnlog.agent.plugins import EnabledPlugin, read_config_object
 from turnlog.agent.settings import Settings, SettingsLayer
 from turnlog.agent.unsupported_feature import UnsupportedFeature
 
@@ -23,16 +22,16 @@ class ConfiguredHooks(NamedTuple):
     """Hooks that can't run."""
 
 
-def load_hooks(settings: Settings, config_dir: Path) -> ConfiguredHooks:
+def load_hooks(settings: Settings, plugins: Sequence[EnabledPlugin] = ()) -> ConfiguredHooks:
     """Return the hooks that run in a session, and everything that is configured but can't run."""
-    found = [*_find_hooks(settings, config_dir)]
+    found = [*_find_hooks(settings, plugins)]
     return ConfiguredHooks(
         tuple(one for one in found if isinstance(one, HookDefinition)),
         tuple(one for one in found if isinstance(one, UnsupportedFeature)),
     )
 
 
-def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[HookDefinition | UnsupportedFeature]:
+def _find_hooks(settings: Settings, plugins: Sequence[EnabledPlugin]) -> Iterator[HookDefinition | UnsupportedFeature]:
     layers = [layer for layer in settings.layers if layer.values.get("hooks")]
     managed = [layer for layer in settings.layers if layer.name == "managed"]
     if any(layer.values.get("disableAllHooks") is True for layer in managed):
@@ -49,7 +48,7 @@ def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[HookDefinition
             yield from parse_hooks(layer.where, layer.values["hooks"])
         else:
             yield from _describe_untrusted(layer)
-    for plugin in () if is_managed_only else list_enabled_plugins(settings, config_dir):
+    for plugin in () if is_managed_only else plugins:
         path = plugin.folder / "hooks" / "hooks.json"
         yield from parse_hooks(str(path), read_config_object(path).get("hooks") or {}, str(plugin.folder))
 

@@ -49,8 +49,18 @@ class CallGuard(Protocol):
         """Return why a file may not be changed without asking, even in a mode that accepts edits."""
         ...
 
-    def decide_as_allowed(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
-        """Decide as if a rule allowed the whole tool; whatever forbids or asks despite such a rule still does."""
+    def decide_with_rules(
+        self, name: str, arguments: Mapping[str, Any], place: Workspace, rules: Sequence[str]
+    ) -> Decision:
+        """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does."""
+        ...
+
+    def allow_until_turn_end(self, rules: Sequence[str], place: Workspace) -> None:
+        """Apply allow rules until the end of the turn."""
+        ...
+
+    def forget_turn_rules(self, place: Workspace) -> None:
+        """Forget the rules that applied to a turn."""
         ...
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:

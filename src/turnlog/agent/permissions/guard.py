@@ -51,6 +51,9 @@ class SettingsGuard:
         self.home = home or Path.home()
         self.further = tuple(further)
         self._session_rules: list[str] = []
+        self._turn_rules: list[str] = []
+        self.free_skills: frozenset[str] = frozenset()
+        """Skills that only give the model text and so need no permission."""
 
     @property
     def mode(self) -> PermissionMode:
@@ -84,11 +87,25 @@ class SettingsGuard:
         decision = apply_mode(found, "acceptEdits")
         return None if decision.verdict == "allow" else decision.reason or "a rule protects it"
 
-    def decide_as_allowed(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
-        """Decide as if a rule allowed the whole tool: a hook has allowed the call."""
+    def decide_with_rules(
+        self, name: str, arguments: Mapping[str, Any], place: Workspace, rules: Sequence[str]
+    ) -> Decision:
+        """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does."""
         wider = SettingsGuard(self.settings, self.mode, home=self.home, further=self.further)
-        wider.allow_until_exit((*self._session_rules, name), place)
+        wider.free_skills = self.free_skills
+        wider.allow_until_exit((*self._session_rules, *self._turn_rules, *rules), place)
         return wider.decide(name, arguments, place)
+
+    def allow_until_turn_end(self, rules: Sequence[str], place: Workspace) -> None:
+        """Apply allow rules until the end of the turn."""
+        self._turn_rules += rules
+        self._apply_added_rules(place)
+
+    def forget_turn_rules(self, place: Workspace) -> None:
+        """Forget the rules that applied to a turn."""
+        if self._turn_rules:
+            self._turn_rules.clear()
+            self._apply_added_rules(place)
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write allow rules to the folder's local settings, apply them immediately, and return the path."""
@@ -100,7 +117,10 @@ class SettingsGuard:
     def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
         """Apply allow rules until the client exits."""
         self._session_rules += rules
-        layer = {"permissions": {"allow": list(self._session_rules)}}
+        self._apply_added_rules(place)
+
+    def _apply_added_rules(self, place: Workspace) -> None:
+        layer = {"permissions": {"allow": [*self._session_rules, *self._turn_rules]}}
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def list_rules(self) -> list[str]:
@@ -165,7 +185,8 @@ class SettingsGuard:
             return decision
         rule = f"{tool}({'domain:' if tool == 'WebFetch' else ''}{target})"
         is_plain = re.fullmatch(r"[\w.:-]+", target)  # and so covers nothing else
-        return ALLOW_DECISION if tool == "Task" else _ask_decision(name, f" for {target}", (rule,) if is_plain else ())
+        is_free = tool == "Task" or (tool == "Skill" and target in self.free_skills)
+        return ALLOW_DECISION if is_free else _ask_decision(name, f" for {target}", (rule,) if is_plain else ())
 
     def _apply_rules(self, tool: str, fits: Callable[[PermissionRule], bool] = lambda _: False) -> Decision | None:
         """Apply deny, ask and allow rules, in that order."""

@@ -179,17 +179,26 @@ class PromptFeed:
         setup = self._loop.setup
         return {
             "commands": [
-                {"name": name, "description": SLASH_COMMANDS[name].help, "argumentHint": SLASH_COMMANDS[name].arguments}
-                for name in PRINTABLE_COMMANDS
+                *(
+                    {"name": name, "description": command.description, "argumentHint": command.hint}
+                    for name, command in setup.commands.items()
+                    if command.is_for_people
+                ),
+                *(_describe_own_command(name) for name in PRINTABLE_COMMANDS),
             ],
             "agents": [{"name": name} for name in setup.agents],
-            "output_style": "default",
-            "available_output_styles": ["default"],
+            "output_style": setup.style,
+            "available_output_styles": list(dict.fromkeys(["default", setup.style])),
             "models": [
                 {"value": name, "displayName": model, "description": ""} for name, model in setup.aliases.items()
             ],
             "account": {},
         }
+
+
+def _describe_own_command(name: str) -> dict[str, Any]:
+    command = SLASH_COMMANDS[name]
+    return {"name": name, "description": command.help, "argumentHint": command.arguments}
 
 
 def _build_response(subtype: str, name: Any, **more: Any) -> dict[str, Any]:

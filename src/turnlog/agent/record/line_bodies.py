@@ -111,10 +111,10 @@ def build_system_line(subtype: str, **fields: Any) -> LineBody:
     return {"type": "system", "subtype": subtype, **fields}
 
 
-def build_attachment_line(attachment: LineBody, text: str) -> LineBody:
-    """Build an entry beside the messages; `text` is what the model is told."""
-    rendered = f"<system-reminder>\n{text}\n</system-reminder>"
-    sent = {"rendered": [{"content": rendered}], "renderedRole": "system"} if text else {}
+def build_attachment_line(attachment: LineBody, texts: Sequence[str], role: str = "system") -> LineBody:
+    """Build an entry beside the messages; `texts` is what the model is told."""
+    rendered = [{"content": f"<system-reminder>\n{text}\n</system-reminder>"} for text in texts]
+    sent = {"rendered": rendered, "renderedRole": role} if texts else {}
     return {"attachment": attachment, "type": "attachment", **sent}
 
 

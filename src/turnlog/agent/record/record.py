@@ -6,6 +6,7 @@ its own call as `sourceToolAssistantUUID`, so clients that only walk up the chai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -220,8 +221,12 @@ class SessionRecord(EntryChain):
         """
         with self._lock:
             before = self.last
-            self._write_entry(line_bodies.build_attachment_line(attachment, text))
+            self._write_entry(line_bodies.build_attachment_line(attachment, [text] if text else []))
             self.last = self.last if is_link else before
+
+    def write_attached_file(self, attachment: LineBody, texts: Sequence[str]) -> None:
+        """Write an entry about a file that a prompt mentions."""
+        self._write_entry(line_bodies.build_attachment_line(attachment, texts, "user"))
 
     def write_notice(self, text: str, level: str, **fields: Any) -> str:
         """Write a notice for people."""

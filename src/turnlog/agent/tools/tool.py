@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ from turnlog.agent.tools.call_result import CallResult, Object, Workspace
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
 from turnlog.model.cancel import Cancel
+
+if TYPE_CHECKING:
+    from turnlog.agent.commands.command_files import CommandFile
 
 
 class Question(NamedTuple):
@@ -34,6 +37,10 @@ class ToolHost(Protocol):
 
     def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Run a sub-agent (Task) and return its report."""
+        ...
+
+    def load_skill(self, command: CommandFile, arguments: str, context: CallContext) -> None:
+        """Add the text of a skill to the conversation, behind the result of the call (Skill)."""
         ...
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:

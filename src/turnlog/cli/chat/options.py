@@ -86,6 +86,7 @@ CHAT_OPTIONS = (
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
     ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session, in US dollars.", "amount"),
     ChatOption("settings", ("--settings",), "Additional settings, as a file or as JSON (repeatable).", "many"),
+    ChatOption("plugins", ("--plugin-dir",), "Load a plugin from this folder (repeatable).", "many"),
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),

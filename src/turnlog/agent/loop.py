@@ -103,7 +103,7 @@ class AgentLoop:
             with lock:
                 watch(event)
 
-        self._send_event = send_event
+        self.tell = send_event
         self.calls = CallRunner(setup, record, person, send_event, self._build_call_context, agent)
         record.watch = lambda entry: send_event(EntryWritten(entry, agent))
         self._delegation = Delegation(setup, record, conversation, self.spent, watch, self._start_inner_loop)
@@ -112,10 +112,6 @@ class AgentLoop:
         self.hooks: HookScope | None = None
         self.lifecycle: SessionLifecycle | None = None
         """The hooks of the session as a whole; a sub-agent has none."""
-
-    def tell(self, event: TurnEvent) -> None:
-        """Tell the person something."""
-        self._send_event(event)
 
     def attach_hooks(self, hooks: HookScope) -> None:
         """Run hooks for this actor and, if it is the session itself, for the session as a whole."""

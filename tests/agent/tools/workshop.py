@@ -43,6 +43,10 @@ class Clerk:
         progress({"type": "agent_progress"})
         return CallResult("a report", {"status": "completed"})
 
+    def load_skill(self, command: object, arguments: str, context: CallContext) -> None:
+        """Skills are tried with the whole client."""
+        raise AssertionError((command, arguments, context))
+
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         self.consulted.append(Consulted(system, prompt, tools))
         return self.blocks

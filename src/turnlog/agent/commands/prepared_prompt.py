@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,8 +53,9 @@ class PromptHost(Protocol):
     setup: AgentSetup
     record: SessionRecord
 
-    def tell(self, event: TurnEvent) -> None:
-        """Tell the person something."""
+    @property
+    def tell(self) -> Callable[[TurnEvent], None]:
+        """Tells the person something."""
         ...
 
     def build_call_context(self, call: str, cancel: Cancel) -> CallContext:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.briefing import frontmatter
+from turnlog.agent import frontmatter
 from turnlog.agent.briefing.agents import BUILT_IN_AGENT_TYPES, load_agent_types
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import STREAMS, Json, user
 from turnlog.agent.commands.command_expansion import fill_in_arguments, find_shell_commands
-from turnlog.agent.commands.command_files import CommandFile, load_commands
+from turnlog.agent.commands.command_files import load_commands
 from turnlog.agent.commands.mentions import FileMention, find_mentions
+from turnlog.agent.tools.command_file import CommandFile
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
 SKILL = "project/.claude/skills/greet/SKILL.md"

@@ -46,12 +46,12 @@ from turnlog.model.failures import KeyRejected, ModelError, RateLimited, Request
 from turnlog.model.request import ModelRequest
 
 if TYPE_CHECKING:
-    from turnlog.agent.commands.command_files import CommandFile
     from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.hooks.hook_scope import HookScope
     from turnlog.agent.hooks.session_hooks import SessionLifecycle
     from turnlog.agent.hooks.turn_hooks import StopHooks
     from turnlog.agent.resume.resume import ResumableSession
+    from turnlog.agent.tools.command_file import CommandFile
 
 CONTINUE_INSTRUCTION = (
     "Output token limit hit. Continue exactly where you were cut off, without an apology and without repeating"

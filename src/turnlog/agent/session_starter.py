@@ -39,13 +39,13 @@ from turnlog.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.briefing.output_style import OutputStyle
-    from turnlog.agent.commands.command_files import CommandFile
     from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.hooks.hook_definitions import HookDefinition
     from turnlog.agent.plugins import EnabledPlugin
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
     from turnlog.agent.resume.tool_state import SeenFile
+    from turnlog.agent.tools.command_file import CommandFile
     from turnlog.model.model import Model
 
 

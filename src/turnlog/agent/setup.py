@@ -15,7 +15,7 @@ from turnlog.agent.tools.tool import Tool
 from turnlog.model.model import Model
 
 if TYPE_CHECKING:
-    from turnlog.agent.commands.command_files import CommandFile
+    from turnlog.agent.tools.command_file import CommandFile
 
 
 class TurnLimits(Struct, frozen=True):

@@ -112,7 +112,7 @@ def _list_project_folders(cwd: Path) -> list[Path]:
 
 def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
     """Return the sub-agent type that a file defines, or the reason to skip the file (empty without frontmatter)."""
-    from turnlog.agent.briefing import frontmatter  # most sessions have no such files
+    from turnlog.agent import frontmatter  # most sessions have no such files
     from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS
 
     try:

@@ -128,7 +128,7 @@ class _MemorySearch:
         if text is None:
             return
         self._seen.add(real)
-        from turnlog.agent.briefing import frontmatter
+        from turnlog.agent import frontmatter
 
         document = frontmatter.split_frontmatter(text)
         if depth == 1 and document.get_items("paths"):

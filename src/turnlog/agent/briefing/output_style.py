@@ -53,7 +53,7 @@ def find_output_style(
 
 
 def _read_styles(prefix: str, folder: Path, root: Path | None) -> Iterator[OutputStyle]:
-    from turnlog.agent.briefing.frontmatter import split_frontmatter
+    from turnlog.agent.frontmatter import split_frontmatter
 
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
         if root is not None and leaves_folder(path, root):

@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Callable
 
-from turnlog.agent.commands.command_files import CommandFile
+from turnlog.agent.tools.command_file import CommandFile
 from turnlog.errors import UsageError
 
 _PLACEHOLDER_PATTERN = re.compile(r"(\\?)\$(?:ARGUMENTS\[(\d{1,3})\]|(ARGUMENTS)\b|(\d{1,3})(?!\w)|([A-Za-z_]\w*))")

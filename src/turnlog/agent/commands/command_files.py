@@ -15,10 +15,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from turnlog.agent.plugins import EnabledPlugin
 from turnlog.agent.small_file import leaves_folder, read_small_file
+from turnlog.agent.tools.command_file import CommandFile
 
 MAX_COMMAND_FILE_BYTES = 1 << 20
 MAX_COMMANDS = 1000
@@ -27,35 +26,6 @@ _UNSUPPORTED_FIELDS = {
     "hooks": "turnlog does not run hooks of a skill",
     "context": "turnlog can't run a skill in a sub-agent of its own (context: fork)",
 }
-
-
-class CommandFile(Struct, frozen=True):
-    """One command or skill."""
-
-    name: str
-    path: Path
-    body: str
-    description: str = ""
-    hint: str = ""
-    """The arguments, as help shows them."""
-    names: tuple[str, ...] = ()
-    """The names of the arguments (`$name`)."""
-    allowed: tuple[str, ...] = ()
-    """Rules that apply until the end of the turn (`allowed-tools`)."""
-    model: str | None = None
-    is_skill: bool = False
-    is_for_people: bool = True
-    """Whether people can run it."""
-    is_for_model: bool = True
-    """Whether the model can call it."""
-    plugin_root: str = ""
-    problem: str = ""
-    """Why it can't run."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it only gives the model text, so that the model may call it without asking."""
-        return not self.allowed and self.model is None and "!`" not in self.body and "```!" not in self.body
 
 
 def load_commands(
@@ -104,7 +74,7 @@ def _list_files(
 
 def _read_command(name: str, path: Path, is_skill: bool, plugin_root: str) -> CommandFile | str:
     """Return the command in a file, or why it can't be read."""
-    from turnlog.agent.briefing.frontmatter import split_frontmatter
+    from turnlog.agent.frontmatter import split_frontmatter
 
     try:
         text = read_small_file(path, MAX_COMMAND_FILE_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -15,7 +15,6 @@ from turnlog.agent.commands.command_expansion import (
     find_shell_commands,
     run_shell_parts,
 )
-from turnlog.agent.commands.command_files import CommandFile
 from turnlog.agent.commands.mentions import FileAttachment, attach_file, find_mentions, resolve_mention
 from turnlog.agent.conversation import MessageContent, to_blocks
 from turnlog.agent.events import HookMessage, TurnEvent
@@ -24,6 +23,7 @@ from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.toolbox import LazyTool
 from turnlog.agent.tools.call_result import ToolError
+from turnlog.agent.tools.command_file import CommandFile
 from turnlog.agent.tools.tool import CallContext
 from turnlog.model.cancel import Cancel
 

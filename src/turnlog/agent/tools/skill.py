@@ -9,7 +9,7 @@ from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 from turnlog.agent.tools.tool import CallContext, Tool
 
 if TYPE_CHECKING:
-    from turnlog.agent.commands.command_files import CommandFile
+    from turnlog.agent.tools.command_file import CommandFile
 
 MAX_LISTED_CHARS = 250
 """How much of a description the model sees before it loads a skill."""

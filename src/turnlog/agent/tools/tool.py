@@ -14,7 +14,7 @@ from turnlog.agent.tools.shells import Shells
 from turnlog.model.cancel import Cancel
 
 if TYPE_CHECKING:
-    from turnlog.agent.commands.command_files import CommandFile
+    from turnlog.agent.tools.command_file import CommandFile
 
 
 class Question(NamedTuple):

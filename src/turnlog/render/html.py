@@ -14,8 +14,7 @@ from turnlog.render import view as view_types
 from turnlog.render.ansi import render_ansi, strip_ansi
 from turnlog.render.events import format_prompt_label
 from turnlog.render.figures import describe_text_tokens, format_count
-from turnlog.render.html_escape import escape_to_markup
-from turnlog.render.sections import SectionWriter
+from turnlog.render.sections import SectionWriter, render_pieces
 from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree
 
@@ -142,7 +141,7 @@ def _find_first_words(text: str) -> str:
 
 
 def _render_typed(text: str) -> Markup:
-    return Markup('<div class="typed">') + escape_to_markup(text) + Markup("</div>") if text else Markup("")
+    return Markup('<div class="typed">') + render_pieces(text) + Markup("</div>") if text else Markup("")
 
 
 def _count_names(names: Iterable[str]) -> list[tuple[str, int]]:

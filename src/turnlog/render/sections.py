@@ -19,10 +19,10 @@ from turnlog.render.ansi import PLAIN_STYLE, render_ansi
 from turnlog.render.diff_tables import build_diff_tables
 from turnlog.render.figures import format_count
 from turnlog.render.highlight import Highlighter
-from turnlog.render.html_escape import replace_unencodable
+from turnlog.render.html_escape import escape_to_markup, replace_unencodable
 from turnlog.render.jinja_templates import build_item_element_id, load_template
 from turnlog.render.markup import BRACKET_STANDINS, CodeWriter, MarkupWriter, is_safe_link
-from turnlog.render.text_folds import fold_text
+from turnlog.render.text_folds import fold_text, split_long_text
 from turnlog.render.tree import render_tree
 
 __all__ = ["MAX_PROSE_CHARS", "is_safe_link", "render_prose"]
@@ -143,6 +143,16 @@ class StandaloneLinks:
         return f"#{build_item_element_id(key)}"
 
 
+def render_pieces(text: str) -> Markup:
+    """Escape text; long text is divided into blocks, so that a browser lays out only those that can be seen."""
+    pieces = split_long_text(text)
+    if len(pieces) < 2:
+        return escape_to_markup(text)
+    return Markup("").join(
+        Markup('<span class="chunk">{}</span>').format(escape_to_markup(piece.removesuffix("\n"))) for piece in pieces
+    )
+
+
 class SectionWriter:
     """Writes cards and sections as HTML."""
 
@@ -228,7 +238,8 @@ class SectionWriter:
         return self._render("text.html", title=section.title, body=self.write_prose(section.text))
 
     def _plain(self, section: cards.PlainSection) -> Markup:
-        return self._render("plain.html", section=section, parts=fold_text(section.text.removesuffix("\n")))
+        parts = fold_text(section.text.removesuffix("\n"))
+        return self._render("plain.html", section=section, parts=parts, rest=render_pieces(parts.rest))
 
     def _fields(self, section: cards.FieldsSection) -> Markup:
         return self._render("fields.html", rows=[(name, fold_text(value, 12, 2_000)) for name, value in section.rows])

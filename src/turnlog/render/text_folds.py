@@ -106,3 +106,25 @@ def _shorten_value(value: Any) -> Any:
         case tuple():
             return tuple(map(_shorten_value, value))
     return value
+
+
+_MAX_PIECE_CHARS = 4_096
+
+
+def split_long_text(text: str) -> list[str]:
+    """Split text into pieces that a browser lays out one by one; short text is one piece.
+
+    A word of half a million characters takes a browser longer to break into lines than many short ones. Pieces end at
+    the end of a line or after a space if possible.
+    """
+    if len(text) <= 2 * _MAX_PIECE_CHARS:
+        return [text] if text else []
+    pieces = []
+    start = 0
+    while start < len(text):
+        end = start + _MAX_PIECE_CHARS
+        if end < len(text):
+            end = next((at + 1 for sign in "\n " if (at := text.rfind(sign, start, end)) > start), end)
+        pieces.append(text[start:end])
+        start = end
+    return pieces

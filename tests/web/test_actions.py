@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import threading
+import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from tests.web.conftest import Folders
+from tests.web.conftest import Folders, Server
 from tests.web.loops import run_apart
 from turnlog.errors import Busy, UsageError
 from turnlog.web.actions.actions import wait_for_thread
@@ -52,6 +53,9 @@ def post(client: TestClient, ref: str, verb: str, options: dict[str, Any] | None
         ("rename", {"title": TITLE}),
         ("tag", {"tag": "urgent"}),
         ("export", {"format": "md"}),
+        ("pack", {"redact": True}),
+        ("archive", {}),
+        ("delete", {"history": True}),
     ],
 )
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
@@ -216,7 +220,7 @@ def test_a_value_is_never_taken_for_an_option(client: TestClient, place: Machine
     assert place.find_session(ref).title == title
 
 
-@pytest.mark.parametrize("verb", ["delete", "undo", "Clone", "", "..", "archive"])
+@pytest.mark.parametrize("verb", ["undelete", "undo", "Clone", "", "..", "archives"])
 def test_there_are_no_other_verbs(client: TestClient, ref: str, verb: str) -> None:
     assert client.post(f"/api/s/{ref}/actions/{verb}", json={}).status_code in (404, 405)
 
@@ -248,9 +252,11 @@ def test_every_option_of_the_table_is_one_of_the_program() -> None:
 
     for verb in VERBS.values():
         command = COMMANDS[verb.command].load()
+        if verb.subcommand:
+            command = command.commands[verb.subcommand[0]]
         known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
         used = {flag for option in verb.options.values() for flag in (option.flag, option.off) if flag}
-        assert used | set(verb.real) | set(verb.rehearsal or ()) <= known
+        assert used | set(verb.real) | set(verb.rehearsal or ()) | set(verb.subcommand[1:]) <= known
 
 
 def test_flags_stand_before_the_session_and_words_behind_it() -> None:
@@ -319,3 +325,50 @@ def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:
 
 def test_every_verb_of_the_table_has_a_function_and_none_is_without() -> None:
     assert {verb.command for verb in VERBS.values()} == set(CALLS)
+
+
+def send(server: Server, ref: str, verb: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Let a server of its own process carry out an action: it has the folders of the test as its own."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(server.address.replace("/?", "/api/state?")):
+        pass
+    body = json.dumps({"options": options, "dry_run": False}).encode()
+    headers = {"content-type": "application/json", "origin": server.url}
+    request = urllib.request.Request(f"{server.url}/api/s/{ref}/actions/{verb}", body, headers)
+    with opener.open(request) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def test_a_session_is_deleted_into_the_trash_and_restored(
+    server: Server, folders: Folders, place: Machine, ref: str, program: Any
+) -> None:
+    path = place.find_session(ref).path
+    answer = send(server, ref, "delete", {"force": True})
+    assert not path.exists()
+    assert f"turnlog undelete {ref}" in answer["words"]
+    assert program("undelete", ref, **folders.environment).returncode == 0
+    assert path.exists()
+
+
+def test_a_session_is_archived(server: Server, folders: Folders, ref: str, program: Any) -> None:
+    answer = send(server, ref, "archive", {})
+    assert answer["words"].startswith("Archived: ")
+    again = program(*shlex.split(answer["command"])[1:], **folders.environment)
+    assert again.returncode == 0
+    assert ref[:8] in program("archive", "list", **folders.environment).stdout
+
+
+def test_a_session_is_packed_into_a_file_to_save(client: TestClient, ref: str) -> None:
+    packed = post(client, ref, "pack", {}, dry_run=False)
+    assert len(client.get(packed["download"]).content) > 1000
+
+
+def test_the_sessions_of_a_project_follow_its_folder(server: Server, place: Machine, ref: str, tmp_path: Path) -> None:
+    goal = tmp_path / "renamed"
+    goal.mkdir()
+    old = place.find_session(ref).cwd
+    told = send(server, ref, "move", {"new_path": str(goal), "force": True})
+    assert shlex.split(told["command"])[-2:] == [old, str(goal)]
+    place.store.refresh(place.config_dirs)
+    assert place.find_session(ref).cwd == str(goal)

@@ -87,24 +87,37 @@ def _carry_out_action(request: Request, ref: str, verb: Verb, action: ActionRequ
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
         options["at"] = find_fork_point(place, known, key)
     flags, behind = build_arguments(verb, options)
-    name = known.uuid if known.ref == known.uuid else str(known.path)
-    command = ["turnlog", verb.command, *flags, *(["--"] if _has_dashed_word(behind) else []), name, *behind]
+    name = _name_subject(known, verb)
+    group = verb.subcommand
+    command = ["turnlog", verb.command, *group, *flags, *(["--"] if _has_dashed_word(behind) else []), name, *behind]
     if action.dry_run and verb.rehearsal is None:
         return _build_answer(command, ActionOutcome(verb.plain), [])
-    command[2:2] = (verb.rehearsal or ()) if action.dry_run else verb.real
+    at = 2 + len(group)
+    command[at:at] = (verb.rehearsal or ()) if action.dry_run else verb.real
     downloads: Downloads = request.app.state.downloads
-    folder = downloads.make_folder() if verb.command == "export" else None
+    folder = downloads.make_folder() if verb.makes_file else None
     notes: list[str] = []
-    outcome = _perform(verb, ActionCall(known.path, options, action.dry_run, folder, notes.append))
+    outcome = _perform(verb, ActionCall(known.path, options, action.dry_run, folder, notes.append, known.cwd))
     answer = _build_answer(command, outcome, notes)
+    if not action.dry_run and verb.command in ("delete", "move") and not place.state.is_busy:
+        place.store.refresh(place.config_dirs)
     if not action.dry_run and outcome.document:
         answer["made"] = _describe_new_session(place, outcome.document)
     if folder is not None:
         file = downloads.offer_folder(folder)
         if file is None:
-            raise TurnlogError("the export wrote nothing")
+            raise TurnlogError(f"{verb.command}: no file was written")
         answer["download"] = f"/api/downloads/{file}"
     return answer
+
+
+def _name_subject(known: IndexedSession, verb: Verb) -> str:
+    """Return what the command names: the session's id, its file if several have this id, or its project's folder."""
+    if verb.is_of_project:
+        if known.cwd is None:
+            raise UsageError("no entry of this session names its folder")
+        return known.cwd
+    return known.uuid if known.ref == known.uuid else str(known.path)
 
 
 def _perform(verb: Verb, call: ActionCall) -> ActionOutcome:

@@ -24,6 +24,8 @@ class ActionCall(NamedTuple):
     folder: Path | None
     """An empty folder for the file of an export."""
     notify: Callable[[str], object]
+    project: str | None = None
+    """The folder of the session's project."""
 
     def get(self, name: str) -> Any:
         """Return the value of an option; a list if the option can be repeated."""
@@ -164,6 +166,78 @@ def call_export(call: ActionCall) -> ActionOutcome:
     return ActionOutcome(words.replace(f"{call.folder}/", ""))
 
 
+def call_pack(call: ActionCall) -> ActionOutcome:
+    """Pack the session into the download folder."""
+    from turnlog.api.packages import pack_sessions
+    from turnlog.render.figures import format_count, format_size
+
+    assert call.folder is not None
+    goal = call.folder / f"{call.path.stem}.turnlog"
+    package = pack_sessions([call.path], goal, redact=bool(call.get("redact")), notify=call.notify)
+    amount = f"{format_count(package.files, 'file')}, {format_size(package.bytes)} in {format_size(package.size)}"
+    return ActionOutcome(f"Packed into {goal.name}: {amount}\nSHA-256 {package.sha256}")
+
+
+def call_archive(call: ActionCall) -> ActionOutcome:
+    """Keep a copy of the session in the archive."""
+    from turnlog.api.archives import archive_sessions
+    from turnlog.render.figures import format_size
+
+    run = archive_sessions([call.path.stem], config=load_config())
+    for trouble in run.troubles:
+        call.notify(trouble)
+    if run.archived:
+        return ActionOutcome(f"Archived: {format_size(run.bytes_read)} read, {format_size(run.bytes_stored)} stored")
+    return ActionOutcome("The archive already had everything in this session.")
+
+
+def call_move(call: ActionCall) -> ActionOutcome:
+    """Give the sessions of the project the new path of its folder."""
+    from turnlog.api.changes import move_project
+    from turnlog.render.figures import format_count
+
+    assert call.project is not None
+    result = move_project(
+        call.project,
+        call.require("new_path"),
+        text=bool(call.get("text")),
+        merge=bool(call.get("merge")),
+        force=bool(call.get("force")),
+        dry_run=call.dry_run,
+        config=load_config(),
+        notify=call.notify,
+    )
+    verb, now = ("Would move", "becomes") if result.dry_run else ("Moved", "is now")
+    sessions = format_count(sum(len(folder.sessions) for folder in result.folders), "session")
+    changed = "would change" if result.dry_run else "changed"
+    lines = f"{format_count(result.lines, 'line')} {changed} in {format_count(result.files, 'file')}"
+    undo = "" if result.change is None else f"\n`turnlog undo {result.change}` takes it back."
+    return ActionOutcome(f"{verb} {sessions}: {result.old_path} {now} {result.new_path}\n{lines}{undo}")
+
+
+def call_delete(call: ActionCall) -> ActionOutcome:
+    """Move the session to the trash."""
+    from turnlog.api.trash import delete_session
+    from turnlog.render.figures import format_count, format_size
+
+    has_history = bool(call.get("history"))
+    done = delete_session(
+        call.path,
+        history=has_history,
+        force=bool(call.get("force")),
+        dry_run=call.dry_run,
+        config=load_config(),
+        notify=call.notify,
+    )
+    (item,) = done.sessions
+    amount = f"{format_count(item.files, 'file')}, {format_size(item.bytes)}"
+    if has_history:
+        amount += f", {format_count(item.history_lines, 'line')} of history.jsonl"
+    if call.dry_run:
+        return ActionOutcome(f"Would move to the trash: {amount}. `turnlog undelete {item.session_id}` restores it.")
+    return ActionOutcome(f"Moved to the trash: {amount}. `turnlog undelete {item.session_id}` restores it.")
+
+
 CALLS: Mapping[str, Callable[[ActionCall], ActionOutcome]] = {
     "clone": call_clone,
     "fork": call_fork,
@@ -172,6 +246,10 @@ CALLS: Mapping[str, Callable[[ActionCall], ActionOutcome]] = {
     "export": call_export,
     "rename": call_rename,
     "tag": call_tag,
+    "pack": call_pack,
+    "archive": call_archive,
+    "move": call_move,
+    "delete": call_delete,
 }
 """The functions by command name."""
 

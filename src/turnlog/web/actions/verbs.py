@@ -14,6 +14,7 @@ from turnlog.errors import UsageError
 
 _TEXT_PATTERN = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PATH_PATTERN = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,1000}")
 _KEEP_PATTERN = re.compile(r"keep=\d{1,6}")
 
 
@@ -38,6 +39,12 @@ class Verb(NamedTuple):
     """Additional flags of the command for a dry run; None if it has no dry run."""
     plain: str = ""
     """The text to show instead of a dry run."""
+    subcommand: tuple[str, ...] = ()
+    """The command of a group, with what precedes the session: `run --session` of `archive`."""
+    is_of_project: bool = False
+    """Whether it concerns all sessions of the session's project; the command names the project's folder."""
+    makes_file: bool = False
+    """Whether it creates a file to download."""
 
 
 _TITLE_OPTION = VerbOption("--title", _TEXT_PATTERN)
@@ -98,7 +105,35 @@ VERBS: Mapping[str, Verb] = {
         },
         rehearsal=None,
         plain="Creates a file to download; the session does not change.",
+        makes_file=True,
     ),
+    "pack": Verb(
+        "pack",
+        {"redact": VerbOption("--redact")},
+        rehearsal=None,
+        plain="Creates one file with the session and everything that belongs to it; `turnlog unpack` restores it on"
+        " another machine. The session does not change.",
+        makes_file=True,
+    ),
+    "archive": Verb(
+        "archive",
+        {},
+        rehearsal=None,
+        plain="Keeps a compressed copy in turnlog's data folder, which Claude Code's cleanup can't reach. The session"
+        " does not change.",
+        subcommand=("run", "--session"),
+    ),
+    "move": Verb(
+        "move",
+        {
+            "new_path": VerbOption("", _PATH_PATTERN),
+            "text": VerbOption("--text"),
+            "merge": VerbOption("--merge"),
+            "force": VerbOption("--force"),
+        },
+        is_of_project=True,
+    ),
+    "delete": Verb("delete", {"history": VerbOption("--history"), "force": VerbOption("--force")}, real=("--yes",)),
     "rename": Verb("rename", {"title": VerbOption("", _TEXT_PATTERN)}, rehearsal=None, plain=_APPENDED_NOTE),
     "tag": Verb(
         "tag",

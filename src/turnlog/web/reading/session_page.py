@@ -112,6 +112,10 @@ SESSION_ACTIONS = (
     ("repair", "Repair…", "Fix what keeps Claude Code from resuming it"),
     ("rename", "Rename…", "Give it another title"),
     ("tag", "Tag…", "Label it, to find it again"),
+    ("archive", "Archive…", "Keep a copy that Claude Code's cleanup can't reach"),
+    ("pack", "Pack…", "One file with everything, to continue on another machine"),
+    ("move", "Move project…", "Its folder has a new path: make all its sessions follow"),
+    ("delete", "Delete…", "Move it to the trash, from where it can be restored"),
 )
 """The actions of the menu: verb, label, and what it does."""
 _FRESH_SECONDS = 60.0

@@ -99,7 +99,8 @@ function showResult(answer) {
     anchor.download = "";
     anchor.click();
   }
-  if (!answer.made && !answer.download) line.textContent = "Done.";
+  if (action.verb === "delete") appendLink(line, "/", "All sessions");
+  else if (!answer.made && !answer.download) line.textContent = "Done.";
   line.hidden = false;
   document.dispatchEvent(new CustomEvent("turnlog:done", { detail: { ...action, answer } }));
 }

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import Busy, TurnlogError
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.filler import pause_filler, read_pause_reason
 from turnlog.store.index.coverage import needs_filling
@@ -46,23 +46,29 @@ def _fill_until_done(index: Path, config_dirs: Sequence[Path]) -> None:
             if store.path != index:  # the folder is read-only
                 return
             inode = inode or index.stat().st_ino
-            if not _is_over(index, inode):
-                store.refresh(config_dirs, is_whole=False)
-            while not _is_over(index, inode) and needs_filling(store.db):
-                _fill_until_wanted(store, index)
+            while not _is_over(index, inode) and _work_until_wanted(store, config_dirs):
                 _give_way(store.lock, index)
+    except (Busy, apsw.BusyError):
+        return  # the next command starts another one
     except apsw.FullError:
         pause_filler(index, "the disk is full")
     except (TurnlogError, apsw.Error) as error:
         pause_filler(index, str(error))
 
 
-def _fill_until_wanted(store: Store, index: Path) -> None:
+def _work_until_wanted(store: Store, config_dirs: Sequence[Path]) -> bool:
+    """Index until another process wants to write or fillers are paused; return whether there is more to do."""
+
+    def is_stopped() -> bool:
+        return is_index_wanted(store.lock) or read_pause_reason(store.path) is not None
+
+    done = store.refresh(config_dirs, is_whole=False, is_stopped=is_stopped)
+    if done.left or done.is_busy:
+        return True
     with try_lock_file(store.lock) as is_ours:
         if is_ours:
-            fill_index(
-                store.db, ignore_progress, lambda: is_index_wanted(store.lock) or read_pause_reason(index) is not None
-            )
+            fill_index(store.db, ignore_progress, is_stopped)
+    return needs_filling(store.db)
 
 
 def _give_way(lock: Path, index: Path) -> None:

@@ -106,30 +106,31 @@ class Store:
         lister: TranscriptLister | None = None,
         *,
         is_whole: bool = True,
+        is_stopped: Callable[[], bool] = lambda: False,
     ) -> RefreshResult:
-        """Bring the index up to date; rebuild it if it turns out to be damaged.
+        """Bring the index up to date, or until `is_stopped` returns True; rebuild it if it turns out to be damaged.
 
         Unless `is_whole` is set, the rest of large changes is left to a filler (`store.fill_process`).
         """
+
+        def refresh() -> RefreshResult:
+            return refresh_index(
+                self.db, self.lock, config_dirs, progress, lister, is_whole=is_whole, is_stopped=is_stopped
+            )
+
         try:
-            return self._refresh_once(config_dirs, progress, lister, is_whole)
+            return self._try_refresh(refresh)
         except apsw.Error as error:
             if not self.shows_damage(error):
                 if isinstance(error, _UNWRITABLE_ERRORS):
                     raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
                 raise
             self.recreate_index(error)
-            return self._refresh_once(config_dirs, progress, lister, is_whole)
+            return self._try_refresh(refresh)
 
-    def _refresh_once(
-        self,
-        config_dirs: Sequence[Path],
-        progress: RefreshProgress,
-        lister: TranscriptLister | None,
-        is_whole: bool,
-    ) -> RefreshResult:
+    def _try_refresh(self, refresh: Callable[[], RefreshResult]) -> RefreshResult:
         try:
-            return refresh_index(self.db, self.lock, config_dirs, progress, lister, is_whole=is_whole)
+            return refresh()
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index is unchanged") from None
         except apsw.BusyError:

@@ -63,8 +63,9 @@ def refresh_index(
     lister: TranscriptLister | None = None,
     *,
     is_whole: bool = True,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> RefreshResult:
-    """Bring an index up to date with the files in the given config folders.
+    """Bring an index up to date with the files in the given config folders, or until `is_stopped` returns True.
 
     Unless `is_whole` is set, only the conversation of large changes is read (`fill_index` reads the rest).
     """
@@ -84,7 +85,7 @@ def refresh_index(
 
             total = sum(item.more for item in changes.files)
             part: TextPart = "all" if is_whole or total <= MAX_WHOLE_BYTES else "conversation"
-            work = RefreshWork(db, progress, total, part=part)
+            work = RefreshWork(db, progress, total, part=part, is_stopped=is_stopped)
             read = work.run(changes.files)
             result = result._replace(
                 files=read,

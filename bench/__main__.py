@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, edit, live, mcp, read, search, store, strip, trace, web
+from . import agent, edit, first, live, mcp, read, search, store, strip, trace, web
 from .measure import BenchmarkError
 
 PARTS = {
     **read.PARTS,
+    **first.PARTS,
     **store.PARTS,
     **search.PARTS,
     **edit.PARTS,

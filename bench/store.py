@@ -96,7 +96,7 @@ def _prepare_floor(collection: Path, place: Path) -> _Builder:
 
 def _build_indexes(collection: Path, builders: Mapping[str, _Builder], runs: int) -> dict[str, IndexBuild]:
     """Return each program's run with the least CPU time, but with the shortest wall time of all its runs."""
-    read = _read_truth(collection)["facts"]["bytes"]
+    read = read_truth(collection)["facts"]["bytes"]
     builds: dict[str, list[IndexBuild]] = {name: [] for name in builders}
     for _ in range(runs):
         for name, builder in builders.items():
@@ -136,7 +136,7 @@ def _format_builds(builds: Mapping[str, IndexBuild]) -> Iterator[str]:
 
 
 def _check_contents(collection: Path, report: bytes) -> Report:
-    counts, facts = json.loads(report), _read_truth(collection)["facts"]
+    counts, facts = json.loads(report), read_truth(collection)["facts"]
     names = {"files": "files", "sessions": "sessions", "calls": "tool_uses"}
     is_right = all(counts[ours] == facts[theirs] for ours, theirs in names.items())
     yield Gate("as many files, sessions and calls as the generator wrote", is_right)
@@ -159,8 +159,8 @@ def measure_usage(runs: int, scale: float) -> Report:
         else:
             yield f"  ccusage skipped: {peer}"
     yield from format_table(costs, _BARE)
-    truth = _read_truth(collection)["usage_by_day_and_model"]
-    yield Gate("days equal the generator's truth", _parse_days(costs[_USAGE].output) == _sum_models(truth))
+    truth = read_truth(collection)["usage_by_day_and_model"]
+    yield Gate("days equal the generator's truth", parse_days(costs[_USAGE].output) == sum_models(truth))
     yield Gate("each model's days equal the generator's truth", _has_right_models(collection, truth))
     bare, ours, *theirs = costs.values()
     yield Goal("ms beyond the interpreter", (ours.wall - bare.wall) * 1000, 60)
@@ -169,16 +169,16 @@ def measure_usage(runs: int, scale: float) -> Report:
         yield f"         without the interpreter: {other.wall / (ours.wall - bare.wall):.0f}"
 
 
-def _read_truth(collection: Path) -> Any:
+def read_truth(collection: Path) -> Any:
     return json.loads((collection / "truth.json").read_bytes())
 
 
-def _parse_days(report: bytes) -> dict[str, list[int]]:
+def parse_days(report: bytes) -> dict[str, list[int]]:
     """Return the days of a report with the columns that `truth.json` has."""
     return {row["day"]: [row[name] for name in _COLUMNS] for row in json.loads(report)["rows"] if row["output_tokens"]}
 
 
-def _sum_models(truth: Mapping[str, Mapping[str, list[int]]]) -> dict[str, list[int]]:
+def sum_models(truth: Mapping[str, Mapping[str, list[int]]]) -> dict[str, list[int]]:
     """Sum the usage of all models for each day."""
     return {day: [sum(column) for column in zip(*models.values(), strict=True)] for day, models in truth.items()}
 
@@ -186,7 +186,7 @@ def _sum_models(truth: Mapping[str, Mapping[str, list[int]]]) -> dict[str, list[
 def _has_right_models(collection: Path, truth: Mapping[str, Mapping[str, list[int]]]) -> bool:
     for model in {model for models in truth.values() for model in models}:
         report = run_program(indexes.build_command(collection, "usage", "--json", "--model", model)).output
-        if _parse_days(report) != {day: models[model] for day, models in truth.items() if model in models}:
+        if parse_days(report) != {day: models[model] for day, models in truth.items() if model in models}:
             return False
     return True
 
@@ -237,9 +237,7 @@ def _measure_growth(scale: float, runs: int, peers: Mapping[str, Callable[[Path]
         ours = indexes.build_command(copy, "usage", "--json")._replace(prepare=grow)
         costs = compare_programs({_BARE: BARE, _USAGE: ours, **others}, runs)
         totals = run_program(build_task("totals", copy)).output
-        gate = Gate(
-            "days equal a subsequent scan of all files", _parse_days(costs[_USAGE].output) == _sum_models(totals)
-        )
+        gate = Gate("days equal a subsequent scan of all files", parse_days(costs[_USAGE].output) == sum_models(totals))
         return _RefreshCosts(costs, gate, (_measure_bytes(copy) - before) / runs)
     finally:
         indexes.remove_collection(copy)

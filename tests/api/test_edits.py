@@ -167,3 +167,11 @@ def test_the_archive_gives_back_what_was_deleted(shop: Path) -> None:
     assert [item.session_id for item in turnlog.list_archive(only_gone=True).sessions] == [path.stem]
     assert turnlog.restore_archived_session(DEMO).path == path
     assert path.read_bytes() == data
+
+
+def test_redaction_reports_its_progress(shop: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    turnlog.redact_session(DEMO, progress=lambda done, total: seen.append((done, total)))
+    *work, end = seen
+    assert end == (1, 1)
+    assert [done for done, _ in work] == list(range(work[0][1]))

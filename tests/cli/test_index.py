@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
 from tests.session.build import Build, recorded
+from turnlog.api.index import verify_index
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.index.file_changes import find_index_changes
 from turnlog.store.index_file_name import build_index_name
@@ -187,6 +188,13 @@ def test_what_is_damaged_inside_is_told_by_verify(turnlog: Turnlog, torn: Path) 
     assert (done.status, done.err) == (1, "")
     assert any(line.startswith("the full-text table `said` is damaged: ") for line in done.lines)
     assert done.lines[-1] == "Run `turnlog index rebuild` to rebuild it."
+
+
+def test_verify_reports_its_progress(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    seen: list[tuple[int, int]] = []
+    assert verify_index(progress=lambda done, total: seen.append((done, total))).faults == []
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_a_rebuild_mends_what_is_damaged_inside(turnlog: Turnlog, torn: Path) -> None:

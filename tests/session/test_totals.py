@@ -433,3 +433,11 @@ def test_the_messages_of_each_file_can_be_had_before_they_are_joined(tmp_path: P
 
 def test_an_echo_is_a_line_as_counting_wants_it() -> None:
     assert (EchoLine().is_sidechain, EchoLine().version) == (True, None)
+
+
+def test_counting_reports_its_progress_in_bytes(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{n}.jsonl", answer(output_tokens=n + 1)) for n in range(3)]
+    size = paths[0].stat().st_size
+    seen: list[tuple[int, int]] = []
+    count_usage_by_file(paths, 1, lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 3 * size), (size, 3 * size), (2 * size, 3 * size)]

@@ -276,14 +276,16 @@ def compact_index(config: Config | None = None, notify: Notify | None = None) ->
         return _build_report(store, done)
 
 
-def verify_index(config: Config | None = None, notify: Notify | None = None) -> IndexVerification:
+def verify_index(
+    config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+) -> IndexVerification:
     """Check the index for internal consistency and against the session files."""
     from turnlog.store.index.batch_writer import count_cut_texts
     from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, list_index_faults
 
     config = config or load_config()
     with open_index(config, fresh=False, notify=notify) as (store, _):
-        faults = list(list_index_faults(store.db))
+        faults = list(list_index_faults(store.db, progress or _ignore_progress))
         disk, cut_texts = DiskDifference([], [], 0), 0
         with suppress(*DAMAGE_ERRORS):  # the faults already report it
             disk = compare_with_disk(store.db, _list_absolute_folders(config))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,6 +27,9 @@ from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
 from turnlog.redact.user_patterns import parse_user_patterns
 from turnlog.session.session import Session
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
 
 
 class RedactResult(Struct, frozen=True):
@@ -59,6 +63,7 @@ def redact_session(
     title: str | None = None,
     config: Config | None = None,
     notify: Notify | None = None,
+    progress: Progress | None = None,
 ) -> RedactResult:
     """Find API keys, tokens, passwords and private keys in a session, and write a copy without them.
 
@@ -76,8 +81,10 @@ def redact_session(
     try:
         files = _find_carried_files(path) if output is None else []
         draft = Draft.from_transcript(file)
-        learn_session_secrets(draft, files, redactor)
-        clean = redact_draft(draft, redactor)
+        learn_session_secrets(draft, files, redactor, progress)
+        clean = redact_draft(draft, redactor, progress)
+        if progress:
+            progress(1, 1)
         if clone:
             name = _build_title(path, clean, redactor) if title is None else title
             copy = write_clone(path, clean, title=name, read=lambda source: redact_file(source, redactor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,11 +11,13 @@ from msgspec import UNSET, Struct, UnsetType
 
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.api.lookup import DEMO_NOTICE, Notify, list_config_folders, mention_unlisted
+from turnlog.errors import Unreadable
 from turnlog.store.usage.time_zones import format_client_time
 from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, ToolUsageRow, UsageSum
 
 if TYPE_CHECKING:
     from turnlog.api.index import Progress
+    from turnlog.entries.layout import Survey
     from turnlog.store.usage.groupings import UsageGrouping
     from turnlog.store.usage.usage_document import UsageReportDetails
     from turnlog.store.usage.usage_reports import UsageReportRow, UsageRequest
@@ -140,14 +143,15 @@ def load_usage_details(
 
     index = data_dir() / build_index_name(config.config_dirs)
     if not _can_keep_index(index):
-        return _scan_read_only(request, config, notify)
+        return _scan_read_only(request, config, notify, progress)
     from turnlog.api.index import open_index
     from turnlog.store.usage.groupings import find_grouping
     from turnlog.store.usage.usage_document import load_usage_report
 
     counts_calls = find_grouping(request.kind).counts_calls
     if config.index_in_background and not counts_calls and _is_index_missing(index, config):
-        return _scan_before_indexing(request, config, index, notify)
+        with suppress(Unreadable):  # the index leaves out files that can't be read
+            return _scan_before_indexing(request, config, index, notify, progress)
     with open_index(config, is_whole=counts_calls, notify=notify, progress=progress) as (found, _):
         return load_usage_report(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
 
@@ -163,12 +167,15 @@ def _can_keep_index(index: Path) -> bool:
 
 
 def _is_index_missing(index: Path, config: Config) -> bool:
-    """Return whether nearly everything has yet to be indexed, so that a scan of the files is faster."""
+    """Return whether much has yet to be indexed for the first time, so that a scan of the files is faster."""
     from turnlog.entries.transcript_files import list_transcripts
     from turnlog.entries.worker_processes import read_file_size
     from turnlog.store.filler import read_pause_reason
+    from turnlog.store.index.fill_lock import is_filler_running
     from turnlog.store.index.refresh import MAX_WHOLE_BYTES
 
+    if index.exists() and not is_filler_running(index.with_suffix(".lock")):
+        return False  # the usual case costs nothing
     if read_pause_reason(index) is not None:
         return False
     if not index.exists():
@@ -182,12 +189,14 @@ def _is_index_missing(index: Path, config: Config) -> bool:
 
 
 def _scan_before_indexing(
-    request: UsageRequest, config: Config, index: Path, notify: Notify | None
+    request: UsageRequest, config: Config, index: Path, notify: Notify | None, progress: Progress | None
 ) -> UsageReportDetails:
     """Answer from the session files, and let a background process build the index."""
+    from turnlog.entries.layout import Survey
     from turnlog.store.filler import start_filler
 
-    details = _scan_session_files(request, config)
+    survey = Survey()
+    details = _scan_session_files(request, config, survey=survey, progress=progress)
     index.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     start_filler(index, [folder.absolute() for folder in list_config_folders(config)])
     if notify:
@@ -195,10 +204,13 @@ def _scan_before_indexing(
             "The index is being built in the background. This report comes from the session files and doesn't estimate"
             " missing token counts."
         )
+        mention_unlisted(survey.unlisted, notify)
     return details
 
 
-def _scan_read_only(request: UsageRequest, config: Config, notify: Notify | None) -> UsageReportDetails:
+def _scan_read_only(
+    request: UsageRequest, config: Config, notify: Notify | None, progress: Progress | None
+) -> UsageReportDetails:
     """Answer from the session files, because turnlog's data folder is not writable."""
     from turnlog.errors import TurnlogError
     from turnlog.session.session_lookup import list_sessions_or_demo
@@ -215,17 +227,24 @@ def _scan_read_only(request: UsageRequest, config: Config, notify: Notify | None
         mention_unlisted(found.survey.unlisted, notify)
         if found.is_demo:
             notify(DEMO_NOTICE)
-    return _scan_session_files(request, config, is_demo=found.is_demo)
+    return _scan_session_files(request, config, is_demo=found.is_demo, progress=progress)
 
 
-def _scan_session_files(request: UsageRequest, config: Config, *, is_demo: bool = False) -> UsageReportDetails:
+def _scan_session_files(
+    request: UsageRequest,
+    config: Config,
+    *,
+    is_demo: bool = False,
+    survey: Survey | None = None,
+    progress: Progress | None = None,
+) -> UsageReportDetails:
     from turnlog.demo import config_dir
     from turnlog.store.index.price_mark import read_price_date
     from turnlog.store.usage.groupings import build_usage_report
     from turnlog.store.usage.memory_tables import build_usage_tables
     from turnlog.store.usage.usage_document import UsageReportDetails
 
-    db = build_usage_tables([config_dir()] if is_demo else list_config_folders(config))
+    db = build_usage_tables([config_dir()] if is_demo else list_config_folders(config), survey, progress)
     report = build_usage_report(db, request)
     return UsageReportDetails(request, report, read_price_date(db), is_indexed=False, is_demo=is_demo)
 

@@ -8,7 +8,7 @@ that is not an entry is removed too if it contains a secret.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,20 @@ from turnlog.session.check import find_repeated_keys
 _THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
-def learn_session_secrets(draft: Draft, files: Iterable[CarriedFile], redactor: Redactor) -> None:
-    """Record every secret in a session and its files, so that `redact_draft` can replace it everywhere."""
+def learn_session_secrets(
+    draft: Draft,
+    files: Iterable[CarriedFile],
+    redactor: Redactor,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """Record every secret in a session and its files, so that `redact_draft` can replace it everywhere.
+
+    Progress is counted in lines; the two passes have the same number.
+    """
     rehearsal = redactor.make_rehearsal()
-    for row in draft.rows:
+    for at, row in enumerate(draft.rows):
+        if progress:
+            progress(at, 2 * len(draft.rows))
         if isinstance(row.item, Scrap):
             _holds_secret(draft.file.read_raw(row.item), rehearsal)
         else:
@@ -37,11 +47,13 @@ def learn_session_secrets(draft: Draft, files: Iterable[CarriedFile], redactor: 
             pass
 
 
-def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
+def redact_draft(draft: Draft, redactor: Redactor, progress: Callable[[int, int], object] | None = None) -> Draft:
     """Return a draft without the secrets that `learn_session_secrets` recorded."""
     changes: dict[int, dict[str, Any]] = {}
     removed: set[int] = set()
     for at, row in enumerate(draft.rows):
+        if progress:
+            progress(len(draft.rows) + at, 2 * len(draft.rows))
         if isinstance(row.item, Scrap):
             if _holds_secret(draft.file.read_raw(row.item), redactor):
                 removed.add(at)

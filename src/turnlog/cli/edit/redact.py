@@ -55,6 +55,7 @@ def redact(
     from turnlog.api.redaction import redact_session
     from turnlog.api.sentences import describe_copy, describe_redaction, list_copy_remarks
     from turnlog.cli.output import StandardOutput, print_json, print_lines, print_remark
+    from turnlog.cli.progress import show_progress
     from turnlog.cli.terminal import to_visible_line
 
     if as_clone and output is not None:
@@ -71,6 +72,7 @@ def redact(
         without=without,
         title=title,
         notify=print_remark,
+        progress=show_progress("searched {done:,} of {total:,} lines (in two passes) …"),
     )
     if output == "-":
         for text in describe_redaction(result):

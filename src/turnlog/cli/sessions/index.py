@@ -49,8 +49,9 @@ def index(action: str | None, wait: bool, as_json: bool) -> int:
     if action == "verify":
         from turnlog.api.index import verify_index
         from turnlog.cli.output import print_remark
+        from turnlog.cli.progress import show_progress
 
-        checked = verify_index(notify=print_remark)
+        checked = verify_index(notify=print_remark, progress=show_progress("checking: step {done} of {total} …"))
         if as_json:
             print_json(to_document(checked))
         else:

@@ -11,6 +11,7 @@ is left if the file does not exist.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from importlib import import_module
@@ -103,12 +104,22 @@ def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str
     return merge_copies(count_usage_by_file(paths, processes))
 
 
-def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> CountsByFile:
-    """Count the messages in each file; skip files that no longer exist."""
+def count_usage_by_file(
+    paths: Iterable[Path], processes: int | None = None, progress: Callable[[int, int], object] | None = None
+) -> CountsByFile:
+    """Count the messages in each file; skip files that no longer exist.
+
+    Progress is that of this process, in bytes; the others have about as much to read.
+    """
     found: CountsByFile = {}
     files = list(paths)
+    own_process = os.getpid()
+
+    def count_share(share: Sequence[Path]) -> CountsByFile:
+        return _count_share(share, progress if os.getpid() == own_process else None)
+
     count = processes or max(1, min(count_cores(), sum(map(read_file_size, files)) // MIN_BYTES_PER_PROCESS))
-    for share in spread_work(_count_share, CountsByFile, group_by_size(files, count)):
+    for share in spread_work(count_share, CountsByFile, group_by_size(files, count)):
         found |= share
     return found
 
@@ -124,10 +135,14 @@ def merge_copies(files: CountsByFile) -> dict[str, MessageCounts]:
     return found | {key: merge_counts(parts) for key, parts in copies.items()}
 
 
-def _count_share(paths: Sequence[Path]) -> CountsByFile:
+def _count_share(paths: Sequence[Path], progress: Callable[[int, int], object] | None) -> CountsByFile:
     found: CountsByFile = {}
     lines = _choose_finder()
+    total, done = sum(map(read_file_size, paths)) if progress else 0, 0
     for path in paths:
+        if progress:
+            progress(done, total)
+            done += read_file_size(path)
         try:
             with BufferedReader(FileIO(path), READ_BUFFER_BYTES) as file:
                 found[str(path)] = _count_lines(lines(file), str(path))

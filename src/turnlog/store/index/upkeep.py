@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from turnlog.entries.transcript_files import list_transcripts
 from turnlog.store.database_damage import DAMAGE_ERRORS
 from turnlog.store.file_lock import open_write_transaction
 from turnlog.store.index.file_changes import have_folders_changed, is_utf8_text
+from turnlog.store.index.refresh import ignore_progress
 from turnlog.store.index.spend_table import renew_spend
 
 _RESET_REASONS = {
@@ -26,6 +27,8 @@ _RESET_REASONS = {
 }
 
 
+_MAX_UNINTERRUPTED_STEPS = 100_000
+"""How many instructions of SQLite run before Python can handle a signal; a few milliseconds."""
 NEVER_NS = -1
 """The time stored for a file whose text was removed while it was unreadable, so that it is read again soon."""
 
@@ -99,13 +102,20 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
     )
 
 
-def list_index_faults(db: apsw.Connection) -> Iterator[str]:
+def list_index_faults(db: apsw.Connection, progress: Callable[[int, int], object] = ignore_progress) -> Iterator[str]:
     """Yield the faults in an index: damage to the database itself, and files that changed unnoticed."""
-    for check in (_find_file_faults, _find_text_faults, _find_stale_files):
-        try:
-            yield from check(db)
-        except (apsw.SQLError, *DAMAGE_ERRORS) as error:  # the statements are correct, so the file is damaged
-            yield f"the file is damaged: {error}"
+    checks = (_find_file_faults, _find_text_faults, _find_stale_files)
+    db.set_progress_handler(lambda: False, _MAX_UNINTERRUPTED_STEPS)  # else Ctrl-C would wait for the statement
+    try:
+        for number, check in enumerate(checks):
+            progress(number, len(checks))
+            try:
+                yield from check(db)
+            except (apsw.SQLError, *DAMAGE_ERRORS) as error:  # the statements are correct, so the file is damaged
+                yield f"the file is damaged: {error}"
+        progress(len(checks), len(checks))
+    finally:
+        db.set_progress_handler(None)
 
 
 def _find_file_faults(db: apsw.Connection) -> Iterator[str]:

@@ -6,7 +6,7 @@ The scan reads only what reports count, so these tables contain neither calls no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from msgspec.structs import astuple
 
 from turnlog.entries.agents import read_agent_owner
 from turnlog.entries.file_ends import MAX_END_BYTES
+from turnlog.entries.layout import Survey
 from turnlog.entries.peek import complete_titles, peek_files
 from turnlog.entries.transcript_files import TranscriptFile, list_transcripts
 from turnlog.session.usage.totals import count_usage_by_file
@@ -27,16 +28,20 @@ _INSERT_FILE = """
 _FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
 
 
-def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
+def build_usage_tables(
+    config_dirs: Iterable[Path],
+    survey: Survey | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> apsw.Connection:
     """Fill the tables with the usage that is recorded in the session files in the given config folders."""
     db = apsw.Connection(":memory:")
     db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
-    transcripts = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
+    transcripts = [item for folder in config_dirs for item in list_transcripts(folder, survey) if item.kind != "output"]
     names = _ScanNumbers()
     with db:
         db.executemany(_INSERT_FILE, _iter_file_rows(transcripts, names))
         numbers = {item.path: number for number, item in enumerate(transcripts, 1)}
-        answers_by_file = count_usage_by_file(Path(item.path) for item in transcripts)
+        answers_by_file = count_usage_by_file((Path(item.path) for item in transcripts), progress=progress)
         rows = (
             _to_sql_values(
                 key,

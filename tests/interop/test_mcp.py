@@ -47,6 +47,7 @@ class Desk:
         program.chmod(0o755)
         self._path = str(program.parent)
         self._add_past()
+        self.turnlog("index")
 
     def _add_past(self) -> None:
         build = Build()

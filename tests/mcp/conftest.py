@@ -22,6 +22,7 @@ from turnlog.mcp.toolbox import TOOLS, ToolAnswer, call_tool
 
 OWN = "aaaaaaaa-1111-4111-8111-111111111111"
 FOREIGN = "bbbbbbbb-2222-4222-8222-222222222222"
+LIMIT_SECONDS = 300
 QUOTE = re.compile(r"<past-session ([0-9a-f]{8})>\n(.*)\n</past-session \1>\Z", re.DOTALL)
 T = TypeVar("T")
 
@@ -50,7 +51,8 @@ class Shelf:
         return path
 
     def open(self, folder: Path | None = None, **options: Any) -> SessionLibrary:
-        return SessionLibrary(ProjectScope(folder or self.project), **options)
+        # The index is waited for, however slow the machine is.
+        return SessionLibrary(ProjectScope(folder or self.project), max_wait_seconds=LIMIT_SECONDS, **options)
 
 
 @pytest.fixture
@@ -106,6 +108,17 @@ def call_every_tool(library: SessionLibrary, session: str, file: str = "a.py") -
     }
     assert given.keys() == TOOLS.keys()
     return {name: call_tool(library, name, {**words, "max_tokens": 20_000}) for name, words in given.items()}
+
+
+async def call_until_indexed(client: Client, name: str, **given: Any) -> str:
+    """Call a tool, again if its answer says that the index is still being built."""
+    for _ in range(LIMIT_SECONDS):
+        answer = await client.call_tool(name, given)
+        assert not answer.is_error
+        text = "".join(item.text for item in answer.content if item.type == "text")
+        if "The index is being built" not in text:
+            return text
+    raise AssertionError("the index was not built in time")
 
 
 def with_client(shelf: Shelf, work: Callable[[Client], Coroutine[Any, Any, T]], *words: str) -> T:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.mcp.conftest import OWN, Ask, Shelf, quoted
+from tests.mcp.conftest import LIMIT_SECONDS, OWN, Ask, Shelf, quoted
 from tests.session.build import Build
 from turnlog.api.config import data_dir, load_config
 from turnlog.mcp.index_upkeep import BackgroundIndexing
 from turnlog.mcp.library import SessionLibrary
 from turnlog.mcp.toolbox import call_tool
 from turnlog.store.file_lock import try_lock_file
-
-LIMIT_SECONDS = 120
 
 
 def add_session(shelf: Shelf, name: str = OWN, text: str = "hello") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.conftest import FOREIGN, OWN, Shelf, quoted, with_client
+from tests.mcp.conftest import FOREIGN, OWN, Shelf, call_until_indexed, quoted, with_client
 from tests.session.build import Build
 from turnlog.mcp.pages import count_tokens
 
@@ -52,11 +53,10 @@ def test_a_client_searches_and_reads_on_from_a_hit(shelf: Shelf) -> None:
     fill(shelf)
 
     async def work(client: Client) -> list[str]:
-        found = await client.call_tool("search_sessions", {"query": "cent rounding"})
-        turns = await client.call_tool("get_turns", {"session": OWN[:8]})
-        assert not found.is_error
-        assert not turns.is_error
-        return [item.text for answer in (found, turns) for item in answer.content if item.type == "text"]
+        return [
+            await call_until_indexed(client, "search_sessions", query="cent rounding"),
+            await call_until_indexed(client, "get_turns", session=OWN[:8]),
+        ]
 
     search, turns = map(quoted, with_client(shelf, work))
     assert "aaaaaaaa" in search
@@ -115,7 +115,7 @@ def test_the_session_that_the_agent_works_in_is_left_out_of_its_searches(shelf: 
             ("list_sessions", {}),
             ("search_sessions", {"query": "cent rounding", "session": other}),
         ]
-        return [(await client.call_tool(name, given)).content[0].text for name, given in calls]  # type: ignore[union-attr]
+        return [await call_until_indexed(client, name, **given) for name, given in calls]
 
     search, last, listed, named = with_client(shelf, work)
     assert "aaaaaaaa" in search
@@ -146,53 +146,94 @@ def test_reading_a_large_session_reports_progress(shelf: Shelf) -> None:
 
 
 def test_wrong_calls_are_answered_with_what_is_wrong(shelf: Shelf) -> None:
-    async def work(client: Client) -> list[Any]:
+    async def work(client: Client) -> tuple[list[Any], str]:
         return [
             await client.call_tool("delete_session", {}),
             await client.call_tool("get_turns", {"session": "last", "first": 0}),
             await client.call_tool("get_turns", {"session": "last"}),
             await client.call_tool("search_sessions", {"query": "(a"}),
-            await client.call_tool("search_sessions", {"query": "rounding"}),
-        ]
+        ], await call_until_indexed(client, "search_sessions", query="rounding")
 
-    answers = with_client(shelf, work)
+    answers, last = with_client(shelf, work)
     texts = [answer.content[0].text for answer in answers]
-    assert [answer.is_error for answer in answers] == [True, True, True, True, False]
+    assert all(answer.is_error for answer in answers)
     assert texts[0].startswith("unknown tool; use one of search_sessions")
     assert texts[1] == "invalid arguments: Expected `int` >= 1 - at `$.first`"
     assert texts[2] == f"no session in the project {shelf.project}"
     assert "this parenthesis is never closed" in texts[3]
-    assert texts[4] == "No sessions here yet."
+    assert last == "No sessions here yet."
 
 
 def test_lines_that_are_no_messages_do_not_end_the_server(shelf: Shelf) -> None:
     fill(shelf)
-    first = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-    }  # fmt: skip
-    call = {"name": "list_sessions", "arguments": {}}
-    lines: list[Any] = [
-        first,
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
-    ]
-    text = "not json\n[]\n\xff\n" + "".join(json.dumps(line) + "\n" for line in lines)
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "turnlog", "mcp"], cwd=shelf.project, text=True, encoding="latin-1",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as server:  # fmt: skip
-        assert server.stdin
-        assert server.stdout
-        server.stdin.write(text)
-        server.stdin.flush()
-        answers: dict[Any, Any] = {}
-        while 2 not in answers:
-            answer = json.loads(server.stdout.readline())
-            answers[answer.get("id")] = answer
-        server.stdin.close()
-        assert server.wait(timeout=120) == 0
-    assert "aaaaaaaa" in answers[2]["result"]["content"][0]["text"]
+    with RawServer(shelf) as server:
+        server.send("not json\n[]\n\xff\n")
+        assert "aaaaaaaa" in server.call("list_sessions")
+        server.close_input()
+        assert server.wait() == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system ends programs in other ways")
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGHUP", "end of input"])
+def test_no_copy_of_a_session_stays_behind(shelf: Shelf, end: str) -> None:
+    fill(shelf)
+    with RawServer(shelf) as server:
+        assert "rounding" in server.call("get_session", session=OWN)
+        assert [*server.temporary.rglob("*.jsonl")]
+        if end == "end of input":
+            server.close_input()
+        else:
+            server.process.send_signal(getattr(signal, end))
+        assert server.wait() == (0 if end == "end of input" else 128 + getattr(signal, end))
+        assert not [*server.temporary.iterdir()]
+
+
+class RawServer:
+    """The server, and somebody who writes to it what no client would."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.temporary = shelf.base / "temporary"
+        self.temporary.mkdir()
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "turnlog", "mcp"],
+            cwd=shelf.project, text=True, encoding="latin-1", env={**os.environ, "TMPDIR": str(self.temporary)},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        self.request("initialize", client)
+        self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}) + "\n")
+
+    def __enter__(self) -> RawServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream
+            stream.close()
+
+    def send(self, text: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def request(self, method: str, params: dict[str, Any]) -> Any:
+        self.send(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}) + "\n")
+        assert self.process.stdout
+        while (answer := json.loads(self.process.stdout.readline())).get("id") != method:
+            pass
+        return answer["result"]
+
+    def call(self, name: str, **given: Any) -> str:
+        return str(self.request("tools/call", {"name": name, "arguments": given})["content"][0]["text"])
+
+    def close_input(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
+    def wait(self) -> int:
+        return self.process.wait(timeout=300)
 
 
 def test_files_of_the_project_are_not_imported(shelf: Shelf) -> None:

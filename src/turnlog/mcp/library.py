@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from turnlog.api.config import Config, load_config
 from turnlog.api.lookup import list_config_folders
 from turnlog.entries.clients import read_client_file
-from turnlog.mcp.index_upkeep import BackgroundIndexing
+from turnlog.mcp.index_upkeep import MAX_WAIT_SECONDS, BackgroundIndexing
 from turnlog.mcp.pages import LazyText, cut_page
 from turnlog.mcp.redacted_sessions import RedactedSessions
 from turnlog.mcp.redacting_reader import LineCache, RedactingReader
@@ -39,11 +39,18 @@ class NamedSession(NamedTuple):
 class SessionLibrary:
     """The sessions that an agent may read."""
 
-    def __init__(self, scope: ProjectScope, *, redact: bool = True, config: Config | None = None) -> None:
+    def __init__(
+        self,
+        scope: ProjectScope,
+        *,
+        redact: bool = True,
+        config: Config | None = None,
+        max_wait_seconds: float = MAX_WAIT_SECONDS,
+    ) -> None:
         self.config = config or load_config()
         self.scope = scope
         self.sessions = RedactedSessions(self.config, redact=redact)
-        self._upkeep = BackgroundIndexing(self.config)
+        self._upkeep = BackgroundIndexing(self.config, max_wait_seconds=max_wait_seconds)
         self._lines = LineCache()
 
     def close(self) -> None:

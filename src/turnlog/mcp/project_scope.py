@@ -100,11 +100,13 @@ class ProjectScope:
             "SELECT session.id, uuid, path, cwd, text FROM session JOIN name ON name.id = project"
             " JOIN file ON file.session = session.id AND file.kind = 'session'"
         )
-        return [
+        found = [
             ReadableSession(number, uuid, path)
             for number, uuid, path, cwd, folder in rows
-            if self.contains_session(cwd, Path(folder).name) and not is_demo(Path(path))
+            if self.contains_session(cwd, os.path.basename(folder))  # noqa: PTH119 - thousands of rows
         ]
+        # A machine without sessions has an index that contains nothing but the demo.
+        return [] if found and is_demo(Path(found[0].path)) else found
 
     def _find_last(self, config: Config, current: str | None) -> SessionFile:
         for item in sorted(_list_files(config), key=lambda item: -item.mtime_ns):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -157,6 +159,15 @@ class SessionServer:
 
 def serve_sessions(library: SessionLibrary) -> None:
     """Serve a library over standard input and output until the client goes."""
+
+    def end_server(number: int, _: object) -> None:
+        # Clients end their servers with signals, perhaps during a call; the copies of sessions must not stay behind.
+        library.close()
+        os._exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end_server)
     try:
         anyio.run(SessionServer(library).serve)  # noqa: TID251 - a whole program, not a test
     finally:

@@ -86,6 +86,10 @@ def _fields(body: Object) -> Iterator[str]:
     if body.get("stream") is not True:
         yield "stream"
     thinking = body.get("thinking") or {"type": "disabled"}
+    if thinking["type"] not in ("adaptive", "disabled", "enabled"):
+        yield "thinking: type"
+    if body.get("output_config", {}).get("effort", "low") not in ("low", "medium", "high", "xhigh", "max"):
+        yield "output_config: effort"
     if thinking["type"] == "enabled" and not 1024 <= thinking.get("budget_tokens", 0) < body["max_tokens"]:
         yield "thinking: budget_tokens"
     system = body.get("system", [])

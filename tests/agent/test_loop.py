@@ -22,6 +22,7 @@ from turnlog.agent.events import (
     EntryWritten,
     TurnEnded,
     TurnEvent,
+    WarningIssued,
 )
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.permissions.decision import Decision, Verdict
@@ -376,27 +377,18 @@ def test_thinking_is_kept_with_its_signature(tmp_path: Path) -> None:
     assert desk.model.requests[1].messages[1]["content"][0] == thought
 
 
-@pytest.mark.parametrize(
-    ("environ", "budget"),
-    [
-        ({}, None),
-        ({"MAX_THINKING_TOKENS": "0"}, None),
-        ({"MAX_THINKING_TOKENS": "much"}, None),
-        ({"MAX_THINKING_TOKENS": "5000"}, 5000),
-        ({"MAX_THINKING_TOKENS": "7"}, 1024),
-        ({"MAX_THINKING_TOKENS": "90000"}, 31_999),
-        ({"MAX_THINKING_TOKENS": "5000", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "900"}, None),
-    ],
-    ids=str,
-)
-def test_a_model_thinks_as_long_as_the_environment_lets_it(
-    tmp_path: Path, environ: dict[str, str], budget: int | None
-) -> None:
-    desk = Desk(tmp_path, saying("ok"), environ=environ)
-    desk.say()
-    (request,) = desk.model.requests
-    assert request.thinking == (None if budget is None else {"type": "enabled", "budget_tokens": budget})
-    assert bool(request.betas) is (budget is not None)
+@pytest.mark.parametrize(("busy", "reason"), [(1, "finished"), (2, "error")])
+def test_the_fallback_model_answers_once_while_the_server_is_overloaded(tmp_path: Path, busy: int, reason: str) -> None:
+    desk = Desk(tmp_path, *[ServerBusy("overloaded")] * busy, saying("ok"), fallback="claude-haiku-5-5")
+    assert desk.say().reason == reason
+    assert [request.model for request in desk.model.requests] == ["claude-opus-5", "claude-haiku-5-5"]
+    (warning,) = desk.told(WarningIssued)
+    assert "continuing with claude-haiku-5-5 (/model claude-opus-5 switches back)" in warning.text
+
+
+def test_without_a_fallback_model_an_overloaded_server_ends_the_turn(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ServerBusy("overloaded"))
+    assert desk.say().reason == "error"
 
 
 def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) -> None:

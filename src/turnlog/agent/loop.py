@@ -28,13 +28,14 @@ from turnlog.agent.events import (
     TurnEvent,
     WarningIssued,
 )
-from turnlog.agent.model_names import build_thinking_setting, get_max_output_tokens
+from turnlog.agent.model_names import get_max_output_tokens
 from turnlog.agent.person import Person
 from turnlog.agent.record.line_bodies import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT, extract_content_text
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.spending_tally import LimitReached, SpendingTally, count_window_tokens
+from turnlog.agent.thinking_choice import build_thinking_fields
 from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace, to_object
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
@@ -57,8 +58,6 @@ CONTINUE_INSTRUCTION = (
     "Output token limit hit. Continue exactly where you were cut off, without an apology and without repeating"
     " anything."
 )
-INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
-"""The beta that lets a model think between tool calls."""
 PAUSED_STOP_REASON = "pause_turn"
 """The stop reason of a paused answer (from long-running tools), which the server continues once it is sent back."""
 _MAX_CONTINUATIONS = 3
@@ -314,26 +313,42 @@ class AgentLoop:
             for name, tool in self.list_tools().items()
         ]
         max_output_tokens = get_max_output_tokens(self.setup.name, self.setup.environ)
-        thinking = build_thinking_setting(max_output_tokens, self.setup.environ)
+        fields = build_thinking_fields(self.setup.name, max_output_tokens, self.setup.thinking)
         return ModelRequest(
             self.setup.name,
             source.build_messages(self.setup.name, further),
             max_output_tokens,
             self.setup.system,
             tools,
-            thinking=thinking,
-            betas=(INTERLEAVED_THINKING_BETA,) if thinking else (),
+            thinking=fields.thinking,
+            extra=fields.extra,
+            betas=tuple(dict.fromkeys((*fields.betas, *self.setup.betas))),
         )
 
     def _request_with_recovery(self, cancel: Cancel) -> ModelAnswer:
-        """Request an answer; if the API rejects the request as too long, shorten the conversation and try again."""
+        """Request an answer; if the request is too long, shorten the conversation, or use the fallback model if the
+        server is overloaded, and try again.
+        """
         try:
+            return self._request_answer(cancel)
+        except ServerBusy as error:
+            if not self._switch_to_fallback(error):
+                raise
             return self._request_answer(cancel)
         except RequestRejected as error:
             if self._paused or not is_too_long_error(error) or len(self.conversation.messages) < 2:
                 raise
             self.tell(WarningIssued(f"{error}; shortening the conversation"))
         return self._create_compactor().ask_with_more_room(partial(self._request_answer, cancel), cancel)
+
+    def _switch_to_fallback(self, error: ServerBusy) -> bool:
+        """Continue with the fallback model; return False if there is none, or if an answer has already begun."""
+        fallback, name = self.setup.fallback, self.setup.name
+        if not fallback or fallback == name or self._paused:
+            return False
+        self.setup.name = fallback
+        self.tell(WarningIssued(f"{name}: {error}; continuing with {fallback} (/model {name} switches back)"))
+        return True
 
     def _request_answer(self, cancel: Cancel) -> ModelAnswer:
         """Request an answer and record it block by block once it ends; if it is interrupted, record its text."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from turnlog.session.usage.prices import find_price, load_price_table
+from turnlog.session.usage.prices import find_price, load_price_table, parse_model_name
 
 MODEL_FAMILIES = ("opus", "sonnet", "haiku")
 DEFAULT_FAMILY = "sonnet"
 SMALL_FAMILY = "haiku"
 _NUMBERED_MODEL_PATTERN = re.compile(r"claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?")
 _DEFAULT_MAX_OUTPUT_TOKENS = 32_000
-_MIN_THINKING_TOKENS = 1024
-"""The smallest thinking budget that the API accepts."""
 
 
 def load_model_aliases(environ: Mapping[str, str]) -> dict[str, str]:
@@ -45,15 +43,17 @@ def choose_small_model(environ: Mapping[str, str], aliases: Mapping[str, str]) -
 def get_max_output_tokens(name: str, environ: Mapping[str, str]) -> int:
     """Return the maximum length of an answer in tokens."""
     price = find_price(name)
-    limit = _read_number(environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS") or _DEFAULT_MAX_OUTPUT_TOKENS
+    limit = _read_number(environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS") or _get_default_max_output_tokens(name)
     return min(limit, price.max_output) if price and price.max_output else limit
 
 
-def build_thinking_setting(max_output_tokens: int, environ: Mapping[str, str]) -> dict[str, object] | None:
-    """Return the request's thinking setting (`MAX_THINKING_TOKENS`), or None to let the model decide."""
-    wanted = _read_number(environ, "MAX_THINKING_TOKENS")
-    budget = min(max(wanted, _MIN_THINKING_TOKENS), max_output_tokens - 1) if wanted else 0
-    return {"type": "enabled", "budget_tokens": budget} if budget >= _MIN_THINKING_TOKENS else None
+def _get_default_max_output_tokens(name: str) -> int:
+    """Return the limit that Claude Code 2.1.325 sends; models that think need more."""
+    match = _NUMBERED_MODEL_PATTERN.fullmatch(parse_model_name(name).key)
+    version = (int(match[2]), int(match[3] or 0)) if match else (0, 0)
+    if version >= (5, 0):
+        return 128_000
+    return 64_000 if match and match[1] == "opus" and version >= (4, 6) else _DEFAULT_MAX_OUTPUT_TOKENS
 
 
 def _read_number(environ: Mapping[str, str], name: str) -> int:

@@ -29,6 +29,7 @@ from turnlog.agent.settings import (
     read_flag_layer,
 )
 from turnlog.agent.setup import AgentSetup, SentInstructions, TurnLimits
+from turnlog.agent.thinking_choice import ThinkingChoice, choose_thinking
 from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools.call_result import Workspace
 from turnlog.agent.tools.seen_files import is_unwritten_since
@@ -79,6 +80,10 @@ class StartOptions(NamedTuple):
     """Whether to start even if hooks that would guard the session can't run."""
     leaf: str | None = None
     """The last entry to keep of the resumed session."""
+    effort: str | None = None
+    thinking_tokens: int | None = None
+    fallback: str | None = None
+    betas: tuple[str, ...] = ()
     copies_files: bool = False
     """Whether to copy files before they are changed, so that a person can rewind."""
 
@@ -245,6 +250,9 @@ class SessionStarter:
             style=style.name if style else "default",
             limits=TurnLimits(options.turns, options.dollars),
             aliases=known,
+            thinking=_choose_thinking(options, guard.settings, environ),
+            fallback=choose_model((options.fallback,), known) if options.fallback else None,
+            betas=options.betas,
         )
 
     def _load_commands(self, plugins: Sequence[EnabledPlugin], warn: Callable[[str], object]) -> dict[str, CommandFile]:
@@ -379,6 +387,17 @@ class SessionStarter:
         if found:
             shared.todos[:] = found.todos
         return AgentLoop(setup, record, conversation, watch, person, shared=shared)
+
+
+def _choose_thinking(options: StartOptions, settings: Settings, environ: Mapping[str, str]) -> ThinkingChoice:
+    return choose_thinking(
+        environ,
+        effort=options.effort,
+        budget=options.thinking_tokens,
+        effort_setting=settings.get_value("effortLevel", str),
+        is_enabled_setting=settings.get_value("alwaysThinkingEnabled", bool),
+        is_shown=settings.get_value("showThinkingSummaries", bool) is True,
+    )
 
 
 def may_copy_files(settings: Settings, environ: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from turnlog.agent.permissions.decision import CallGuard
+from turnlog.agent.thinking_choice import ThinkingChoice
 from turnlog.agent.tools.call_result import Object, Workspace
 from turnlog.agent.tools.task import AgentType
 from turnlog.agent.tools.tool import Tool
@@ -62,6 +63,12 @@ class AgentSetup(Struct):
     """Model names by alias: opus, sonnet, haiku."""
     instructions: Sequence[SentInstructions] = ()
     """The instruction files in the preface."""
+    thinking: ThinkingChoice = ThinkingChoice()
+    """How much the model thinks (`/effort` changes it)."""
+    fallback: str | None = None
+    """The model to use when the server is overloaded (`--fallback-model`)."""
+    betas: Sequence[str] = ()
+    """Further values of the `anthropic-beta` header (`--betas`)."""
     window: int | None = None
     """The context window in tokens, if it differs from the model's."""
     compact_at: float = 0.85

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from turnlog.agent import session_commands
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.record import line_bodies as written
+from turnlog.agent.thinking_choice import EFFORT_LEVELS
 from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
 from turnlog.render.figures import format_cost_usd, format_count, format_duration, format_thousands
@@ -177,6 +178,16 @@ def _run_model(host: CommandHost, arguments: str) -> Iterator[str]:
     yield to_visible_line(message)
 
 
+def _run_effort(host: CommandHost, level: str) -> Iterator[str]:
+    setup = host.loop.setup
+    if level:
+        if level not in EFFORT_LEVELS:
+            raise UsageError(f"/effort {level[:40]}: no such level; use one of {', '.join(EFFORT_LEVELS)}")
+        setup.thinking = setup.thinking._replace(effort=level)
+    sent = host.loop.build_request().extra.get("output_config", {}).get("effort")
+    yield f"The effort is {sent}." if sent else f"{to_visible_line(setup.name)} does not accept a level of effort."
+
+
 def _run_cost(host: CommandHost, _arguments: str) -> Iterator[str]:
     spent = host.loop.spent
     yield (
@@ -241,6 +252,7 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "compact": SlashCommand("replace the conversation with a summary", _run_compact, "[INSTRUCTIONS]"),
     "resume": SlashCommand("switch to a different session", _run_resume, "[ID]"),
     "model": SlashCommand("show or change the model", _run_model, "[NAME]"),
+    "effort": SlashCommand("show or change how much the model thinks", _run_effort, "[LEVEL]"),
     "status": SlashCommand(
         "show the session, its folders, its model and its mode",
         lambda host, _: session_commands.describe_status(host.loop),

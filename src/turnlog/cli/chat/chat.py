@@ -8,7 +8,7 @@ import click
 
 from turnlog.cli.chat.options import CHAT_OPTIONS, ChatOption
 
-_OPTION_TYPES = {"number": click.IntRange(1), "amount": click.FloatRange(0, min_open=True)}
+_OPTION_TYPES = {"number": click.IntRange(1), "count": click.IntRange(0), "amount": click.FloatRange(0, min_open=True)}
 
 
 def _build_option(row: ChatOption) -> Any:

@@ -55,6 +55,11 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
     from turnlog.agent.session_starter import StartOptions
 
     given = {name: said[name] for name in StartOptions._fields if said.get(name) is not None}
+    for name, flag in (("system_prompt", "--system-prompt"), ("appended_prompt", "--append-system-prompt")):
+        if path := said.get(f"{name}_file"):
+            if name in given:
+                raise UsageError(f"use {flag} or {flag}-file, not both")
+            given[name] = _read_text_file(path, f"{flag}-file")
     if said.get("is_bypassed"):
         if said.get("mode") not in (None, "bypassPermissions"):
             raise UsageError("use --dangerously-skip-permissions or --permission-mode, not both")
@@ -74,6 +79,14 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
         raise UsageError("--resume-session-at requires --resume")
     given["copies_files"] = os.environ.get("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "").lower() in ("1", "true")
     return StartOptions(**given)
+
+
+def _read_text_file(name: str, flag: str) -> str:
+    try:
+        return Path(name).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UsageError(f"{flag} {name}: {reason}") from None
 
 
 # -- print mode

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
+EFFORT_LEVELS = ("low", "medium", "high", "xhigh", "max")
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk")
 
 
@@ -19,7 +20,8 @@ class ChatOption(NamedTuple):
     words: tuple[str, ...]
     help: str
     kind: str = "text"
-    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number` or `amount`."""
+    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number` (from 1), `count` (from 0) or
+    `amount`."""
     choices: tuple[str, ...] = ()
     is_hidden: bool = False
 
@@ -52,6 +54,15 @@ CHAT_OPTIONS = (
         "flag",
     ),
     ChatOption("model", ("--model",), "Model to use: opus, sonnet, haiku, or a full name."),
+    ChatOption("fallback", ("--fallback-model",), "Model to use when the server of the first one is overloaded."),
+    ChatOption("effort", ("--effort",), "How much the model thinks.", choices=EFFORT_LEVELS),
+    ChatOption(
+        "thinking_tokens",
+        ("--max-thinking-tokens",),
+        "Maximum thinking tokens per answer, for models with a budget; 0 turns thinking off.",
+        "count",
+    ),
+    ChatOption("betas", ("--betas",), "Beta header to send with each request (repeatable).", "many"),
     ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session in this folder.", "flag"),
     ChatOption(
         "resume",
@@ -82,7 +93,13 @@ CHAT_OPTIONS = (
     ChatOption("tools", ("--tools",), "Comma-separated list of tools that the model may use."),
     ChatOption("folders", ("--add-dir",), "Additional folder to work in (repeatable).", "many"),
     ChatOption("system_prompt", ("--system-prompt",), "Replace turnlog's instructions to the model."),
+    ChatOption("system_prompt_file", ("--system-prompt-file",), "Read the text of --system-prompt from a file."),
     ChatOption("appended_prompt", ("--append-system-prompt",), "Add to turnlog's instructions to the model."),
+    ChatOption(
+        "appended_prompt_file",
+        ("--append-system-prompt-file",),
+        "Read the text of --append-system-prompt from a file.",
+    ),
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
     ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session, in US dollars.", "amount"),
     ChatOption("settings", ("--settings",), "Additional settings, as a file or as JSON (repeatable).", "many"),
@@ -132,7 +149,9 @@ def _store_value(found: dict[str, Any], option: ChatOption, value: str) -> bool:
         found[option.name] = (*found.get(option.name, ()), value)
         return True
     try:
-        found[option.name] = {"number": int, "amount": float}.get(option.kind, str)(value)
+        found[option.name] = {"number": int, "count": int, "amount": float}.get(option.kind, str)(value)
     except ValueError:
         return False
+    if option.kind == "count":
+        return bool(found[option.name] >= 0)
     return option.kind not in ("number", "amount") or found[option.name] > 0

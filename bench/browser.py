@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from .measure import BenchmarkError, build_environ
 
@@ -97,7 +97,7 @@ class Browser:
     def __init__(self, server: Server) -> None:
         self.server = server
 
-    def __enter__(self) -> Browser:
+    def __enter__(self) -> Self:
         try:
             from playwright.sync_api import sync_playwright
         except ImportError as error:

@@ -142,6 +142,14 @@ class TestStatic:
         with pytest.raises(LookupError):
             StaticFiles.from_folders().address("nothing.css")
 
+    def test_the_current_version_is_compressed_for_whoever_accepts_it(self, client: TestClient) -> None:
+        address = re.findall(r"/static/v-[^\"]+/app\.css", client.get("/").text)[0]
+        packed, plain = (client.get(address, headers={"accept-encoding": name}) for name in ("gzip", "identity"))
+        assert packed.headers["content-encoding"] == "gzip"
+        assert "content-encoding" not in plain.headers
+        assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+        assert packed.content == plain.content
+
     def test_markup_is_made_from_a_string_in_one_place(self) -> None:
         sinks = re.compile(
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|srcdoc|setHTML|DOMParser"

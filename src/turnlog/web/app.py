@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +39,7 @@ _MEDIA_TYPES = {
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
+_COMPRESSED_SUFFIXES = (".css", ".js", ".svg")
 _STATIC_FOLDERS = (Path(__file__).with_name("static"), Path(__file__).parent.with_name("render") / "static")
 _VERSIONED_CACHING = "private, max-age=31536000, immutable"
 _UNVERSIONED_CACHING = "private, no-cache"
@@ -74,8 +77,22 @@ def send_static_file(request: Request) -> Response:
     path = static.files.get(name)
     if path is None:
         raise HTTPException(404)
-    caching = _VERSIONED_CACHING if version == static.version else _UNVERSIONED_CACHING
-    return FileResponse(path, media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": caching})
+    media_type, is_current = _MEDIA_TYPES[path.suffix], version == static.version
+    headers = {"cache-control": _VERSIONED_CACHING if is_current else _UNVERSIONED_CACHING}
+    if not is_current or path.suffix not in _COMPRESSED_SUFFIXES or not _accepts_gzip(request):
+        return FileResponse(path, media_type=media_type, headers=headers)
+    headers |= {"content-encoding": "gzip", "vary": "accept-encoding"}
+    return Response(_compress_file(path, path.stat().st_mtime_ns), media_type=media_type, headers=headers)
+
+
+def _accepts_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
+@lru_cache(maxsize=256)
+def _compress_file(path: Path, _changed: int) -> bytes:
+    """Compress a file, once for each of its versions: a page that comes through a tunnel needn't wait for comments."""
+    return gzip.compress(path.read_bytes(), mtime=0)
 
 
 STATIC_ROUTES: list[BaseRoute] = [

@@ -6,12 +6,13 @@ const MAX_WORDS = 400;
 const RETRY_MS = 3000;
 const FALLBACK_FONT = "9px system-ui, sans-serif";
 
-/** Load the layout, the sheets that every scene needs, and (later, one by one) the biomes. */
+/** What the first frame needs; other sheets are loaded once something asks for them. */
+const FIRST_SHEETS = ["hero.png", "companion.png", "font.png"];
+
+/** Load the layout and the sheets that every scene needs. */
 export async function loadArt(base) {
-  const layout = await (await fetch(`${base}/sheets.json`)).json();
-  const names = [...Object.values(layout.sheets).map((sheet) => sheet.file), layout.font.file];
-  const images = new Map(await Promise.all(names.map(async (name) => [name, await loadImage(`${base}/${name}`)])));
-  return new Art(base, layout, images);
+  const [answer, ...loaded] = await Promise.all([fetch(`${base}/sheets.json`), ...FIRST_SHEETS.map((name) => loadImage(`${base}/${name}`))]);
+  return new Art(base, await answer.json(), new Map(FIRST_SHEETS.map((name, place) => [name, loaded[place]])));
 }
 
 async function loadImage(address) {
@@ -40,7 +41,6 @@ export class Art {
     this.base = base;
     this.layout = layout;
     this.images = images;
-    this.scenes = new Map();
     this.memory = new Map();
     this.words = new Map();
     this.inks = new Map();
@@ -53,22 +53,27 @@ export class Art {
     [...letters, ...signs].forEach((letter, number) => this.glyphs.set(letter, [places[number], places[number + 1]]));
   }
 
-  /** The sheet of a biome, or null while it is still being loaded. */
-  scene(number) {
-    const biome = this.layout.biomes[number];
-    if (!this.scenes.has(number)) {
-      this.scenes.set(number, null);
-      loadImage(`${this.base}/${biome.file}`).then(
-        (image) => this.scenes.set(number, image),
-        () => setTimeout(() => this.scenes.delete(number), RETRY_MS),
+  /** A sheet by the name of its file, or null while it is still being loaded. */
+  sheet(name) {
+    if (!this.images.has(name)) {
+      this.images.set(name, null);
+      loadImage(`${this.base}/${name}`).then(
+        (image) => this.images.set(name, image),
+        () => setTimeout(() => this.images.delete(name), RETRY_MS),
       );
     }
-    return this.scenes.get(number);
+    return this.images.get(name);
   }
 
-  /** Load a biome, and wait for it. */
-  async prepare(number) {
-    if (!this.scenes.get(number)) this.scenes.set(number, await loadImage(`${this.base}/${this.layout.biomes[number].file}`));
+  /** The layers of a biome, or null while they are still being loaded. */
+  scene(number) {
+    return this.sheet(this.layout.biomes[number].file);
+  }
+
+  /** Load everything there is, and wait for it: for pictures, and for people who draw. */
+  async loadAll() {
+    const names = [...Object.values(this.layout.sheets), ...this.layout.biomes].map((one) => one.file);
+    await Promise.all(names.map(async (name) => this.images.set(name, await loadImage(`${this.base}/${name}`))));
   }
 
   /** Something that is costly to prepare and worth keeping. */
@@ -97,14 +102,17 @@ export class Art {
   drawFrame(context, sheet, row, frame, x, y, image = null) {
     const { file, width, height, rows } = this.layout.sheets[sheet];
     const place = rows[row];
-    const source = image ?? this.images.get(file);
+    const source = image ?? this.sheet(file);
+    if (!source) return;
     context.drawImage(source, (frame % place.frames) * width, place.row * height, width, height, Math.round(x), Math.round(y), width, height);
   }
 
   /** Draw a cell of a sheet without rows: a hat or a face. */
   drawCell(context, sheet, column, x, y) {
     const { file, width, height } = this.layout.sheets[sheet];
-    context.drawImage(this.images.get(file), column * width, 0, width, height, Math.round(x), Math.round(y), width, height);
+    const source = this.sheet(file);
+    if (!source) return;
+    context.drawImage(source, column * width, 0, width, height, Math.round(x), Math.round(y), width, height);
   }
 
   // -- letters
@@ -175,13 +183,18 @@ export class Art {
   }
 
   spell(text, colour, edge) {
-    const pad = edge ? 1 : 0;
-    const canvas = createCanvas(this.measure(text) + 2 * pad, this.layout.font.height + 2 * pad);
-    const context = canvas.getContext("2d");
-    if (edge) {
-      for (const [x, y] of [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 0], [0, 2], [2, 2]]) this.stamp(context, text, x, y, edge);
+    const width = this.measure(text);
+    const { height } = this.layout.font;
+    if (!edge) {
+      const canvas = createCanvas(width, height);
+      this.stamp(canvas.getContext("2d"), text, 0, 0, colour);
+      return canvas;
     }
-    this.stamp(context, text, pad, pad, colour);
+    const shadow = this.spell(text, edge, "");
+    const canvas = createCanvas(width + 2, height + 2);
+    const context = canvas.getContext("2d");
+    for (let place = 0; place < 9; place += 1) if (place !== 4) context.drawImage(shadow, place % 3, Math.floor(place / 3));
+    this.stamp(context, text, 1, 1, colour);
     return canvas;
   }
 

@@ -3,15 +3,12 @@
 import { json } from "../fragment.js";
 import { loadArt } from "./art.js";
 import { findChest, isOnChest } from "./cast.js";
-import { ChestShow } from "./chest.js";
 import { bindControls, parseBiome, press, showSessions } from "./controls.js";
 import { Script, followStream } from "./feed.js";
 import { readChoices, saveChoice } from "./preferences.js";
 import { Screen } from "./screen.js";
-import { Sound } from "./sound.js";
 import { findHeroAt } from "./stage.js";
 import { Twin } from "./twin.js";
-import { Wardrobe } from "./wardrobe.js";
 import { createWorld, listWaiting, step } from "./world.js";
 
 const FRAME_SECONDS = 1 / 24;
@@ -24,15 +21,19 @@ const { session, demo, replay } = root.dataset;
 const choices = readChoices();
 const motion = matchMedia("(prefers-reduced-motion: reduce)");
 const title = document.title;
-const sound = new Sound();
 const twin = new Twin(one("[role=log]"));
 
 let isCalm = choices.calm ?? motion.matches;
 let isPaused = false;
 let speed = 1;
 let script = null;
+let sound = null;
+let wardrobe = null;
+let chestShow = null;
 let last = 0;
 let isDirty = true;
+/** Whether it is known who is there. */
+let isKnown = Boolean(demo || replay);
 let state = createWorld({ biome: parseBiome(choices.biome), follow: session || null, seed: 1 + (Date.now() % 65536), minute: readMinute(new Date()) });
 
 function readMinute(date) {
@@ -77,8 +78,9 @@ function receive(event) {
 /** What happens beside the world: a line, a sound, a chest, the title of the tab. */
 function noteEvent(event) {
   isDirty = true;
+  isKnown ||= event.game === "snapshot";
   twin.add(event, state);
-  sound.play(event.game);
+  sound?.play(event.game);
   if (event.game === "level_up" && demo && event.chest) addLocalChest(event.chest, event.level);
   if (script && event.time) state = step(state, { game: "clock", minute: readMinute(new Date(event.time)) }, 0);
   if (event.game === "profile" || event.game === "snapshot") showProblem();
@@ -168,11 +170,34 @@ function setCalm(isOn) {
   press(one("[data-act=motion]"), isOn);
 }
 
-function openChest() {
+async function openChest() {
   const chests = state.profile?.chests ?? [];
   const chest = findChest(state) ?? chests.find((other) => other.state !== "done");
-  if (chest) chestShow.open(chest).catch((error) => notify(error.message));
-  else notify("There is no chest to open.");
+  if (!chest) return notify("There is no chest to open.");
+  try {
+    const { ChestShow } = await import("./chest.js");
+    chestShow ??= new ChestShow(document.getElementById("chest"), art, { getProfile, change: applyProfile, notify, isCalm: () => isCalm });
+    await chestShow.open(chest);
+  } catch (error) {
+    notify(error.message);
+  }
+}
+
+async function openWardrobe() {
+  try {
+    const { Wardrobe } = await import("./wardrobe.js");
+    wardrobe ??= new Wardrobe(document.getElementById("wardrobe"), art, { isDemo: Boolean(demo), getProfile, change: applyProfile, notify });
+    await wardrobe.open(one("[data-act=wardrobe]"));
+  } catch (error) {
+    notify(error.message);
+  }
+}
+
+async function switchSound() {
+  const { Sound } = await import("./sound.js");
+  sound ??= new Sound();
+  sound.turn(!sound.isOn);
+  press(one("[data-act=sound]"), sound.isOn);
 }
 
 const actions = {
@@ -205,10 +230,7 @@ const actions = {
     one("[name=follow]").value = name ?? "";
     isDirty = true;
   },
-  sound() {
-    sound.turn(!sound.isOn);
-    press(one("[data-act=sound]"), sound.isOn);
-  },
+  sound: switchSound,
   motion() {
     setCalm(!isCalm);
     saveChoice("calm", isCalm);
@@ -217,9 +239,7 @@ const actions = {
     if (document.fullscreenElement) document.exitFullscreen();
     else one(".stage").requestFullscreen().catch((error) => notify(error.message));
   },
-  wardrobe() {
-    wardrobe.open(one("[data-act=wardrobe]")).catch((error) => notify(error.message));
-  },
+  wardrobe: openWardrobe,
   chest: openChest,
   jump: (share) => script && jumpTo(script.seconds * share),
   skip: (seconds) => script && jumpTo(script.at + seconds),
@@ -236,8 +256,6 @@ const [art, plan] = await Promise.all([
 });
 const screen = new Screen(one("canvas"), one(".stage"), art);
 const getProfile = () => state.profile;
-const wardrobe = new Wardrobe(document.getElementById("wardrobe"), art, { isDemo: Boolean(demo), getProfile, change: applyProfile, notify });
-const chestShow = new ChestShow(document.getElementById("chest"), art, { getProfile, change: applyProfile, notify, isCalm: () => isCalm });
 bindControls(root, actions);
 setCalm(isCalm);
 one("[name=biome]").value = String(state.choice.biome);
@@ -279,7 +297,7 @@ canvas.addEventListener("keydown", (event) => {
   if (event.key !== "Tab" || event.shiftKey || event.ctrlKey || event.altKey) return;
   event.preventDefault();
   // Afterwards the focus is behind the canvas, so the next Tab goes on through the page.
-  actions.wardrobe();
+  openWardrobe();
 });
 document.addEventListener("fullscreenchange", () => {
   press(one("[data-act=full]"), document.fullscreenElement !== null);
@@ -290,7 +308,7 @@ motion.addEventListener("change", () => setCalm(motion.matches));
 function showFrame(now) {
   const begin = performance.now();
   pass(now);
-  if (isDirty) screen.draw(state, { calm: isCalm });
+  if (isDirty) screen.draw(state, { calm: isCalm, isKnown });
   isDirty = !isPaused;
   screen.note(performance.now() - begin);
   requestAnimationFrame(showFrame);
@@ -304,15 +322,17 @@ root.quest = {
   get script() {
     return script;
   },
+  get sound() {
+    return sound;
+  },
   screen,
   art,
-  sound,
   receive,
 };
 last = Math.round(performance.now());
 if (plan) beginScript();
 showParty();
-screen.draw(state, { calm: isCalm });
+screen.draw(state, { calm: isCalm, isKnown });
 root.dataset.ready = "true";
 performance.mark("quest-first-frame");
 if (!plan) beginStream();

@@ -32,6 +32,14 @@ export function scatter(number) {
   return value - Math.floor(value);
 }
 
+/** Draw the sky of the hour, without a landscape. */
+export function drawSky(context, state, art, calm) {
+  const light = lightOf(art, {}, state.minute);
+  context.drawImage(skyOf(art, light), 0, 0, WIDTH, HEIGHT);
+  drawHeavens(context, state, light, calm, 1);
+  context.globalAlpha = 1;
+}
+
 /** Draw everything that is behind the heroes. */
 export function drawBackdrop(context, state, art, calm) {
   const biome = state.biome ?? 0;

@@ -33,7 +33,7 @@ function buildBase() {
 
 const rules = await json("/quest/cosmetics");
 let art = await loadArt("/quest/sheets");
-for (const biome of art.layout.biomes.keys()) await art.prepare(biome);
+await art.loadAll();
 const screen = new Screen(one(".stage canvas"), one(".stage"), art);
 
 function fillField(name, options) {
@@ -135,7 +135,7 @@ function changeSpeed(by) {
 /** Load the sheets again, after `make sprites`. */
 async function reload() {
   art = await loadArt("/quest/sheets");
-  for (const biome of art.layout.biomes.keys()) await art.prepare(biome);
+  await art.loadAll();
   screen.art = art;
   drawStrip();
 }

@@ -11,7 +11,8 @@ import pytest
 
 from tests.session.build import ROOT, Build, recorded, use
 from turnlog.export.parquet import ParquetTables
-from turnlog.export.tables import TABLE_COLUMNS, fit_column_value, iter_table_rows
+from turnlog.export.table_columns import TABLE_COLUMNS, fit_column_value
+from turnlog.export.tables import iter_table_rows
 from turnlog.session.session import Session
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import TurnlogError
-from turnlog.export.tables import TABLE_COLUMNS, TableRow, fit_column_value, iter_table_rows
+from turnlog.export.table_columns import TABLE_COLUMNS, TableRow, build_arrow_schema, fit_column_value
+from turnlog.export.tables import iter_table_rows
 from turnlog.session.session import Session
 
 _MAX_WAITING_ROWS = 5_000
@@ -23,10 +24,13 @@ class ParquetTables:
         self._arrow = import_pyarrow()
         self._folder = folder
         self._stack = ExitStack()
-        self._tables: dict[str, _ParquetTable] = {}
+        self._tables: dict[str, ParquetTable] = {}
 
     def __enter__(self) -> ParquetTables:
-        self._tables = {name: _ParquetTable(self._arrow, self._folder, name) for name in TABLE_COLUMNS}
+        self._tables = {
+            name: ParquetTable(self._folder / f"{name}.parquet", build_arrow_schema(self._arrow, name))
+            for name in TABLE_COLUMNS
+        }
         for table in self._tables.values():
             self._stack.callback(table.writer.close)
         return self
@@ -40,7 +44,9 @@ class ParquetTables:
     def add(self, session: Session) -> None:
         """Add the rows of a session."""
         for name, row in iter_table_rows(session):
-            self._tables[name].add(row)
+            table = self._tables[name]
+            columns = TABLE_COLUMNS[name]
+            table.add({column: fit_column_value(kind, row.get(column)) for column, kind in columns.items()})
 
     @property
     def counts(self) -> dict[str, int]:
@@ -48,20 +54,19 @@ class ParquetTables:
         return {name: table.count for name, table in self._tables.items()}
 
 
-class _ParquetTable:
-    def __init__(self, arrow: Any, folder: Path, name: str) -> None:
-        self._columns = TABLE_COLUMNS[name]
-        self._arrow = arrow
-        self._schema = arrow.schema([(column, _to_arrow_type(arrow, kind)) for column, kind in self._columns.items()])
-        self.writer = import_module("pyarrow.parquet").ParquetWriter(
-            folder / f"{name}.parquet", self._schema, compression="zstd"
-        )
+class ParquetTable:
+    """Writes one Parquet file, with few rows in memory at a time."""
+
+    def __init__(self, path: Path, schema: Any) -> None:
+        self._arrow = import_pyarrow()
+        self._schema = schema
+        self.writer = import_module("pyarrow.parquet").ParquetWriter(path, schema, compression="zstd")
         self._waiting: list[TableRow] = []
         self._size = 0
         self.count = 0
 
-    def add(self, row: TableRow) -> None:
-        values = {column: fit_column_value(kind, row.get(column)) for column, kind in self._columns.items()}
+    def add(self, values: TableRow) -> None:
+        """Add a row whose values already fit the columns."""
         self._waiting.append(values)
         self._size += sum(len(value) for value in values.values() if isinstance(value, str))
         self.count += 1
@@ -69,14 +74,10 @@ class _ParquetTable:
             self.flush()
 
     def flush(self) -> None:
+        """Write the rows that are waiting."""
         if self._waiting:
             self.writer.write_table(self._arrow.Table.from_pylist(self._waiting, schema=self._schema))
             self._waiting, self._size = [], 0
-
-
-def _to_arrow_type(arrow: Any, kind: str) -> Any:
-    types = {"text": arrow.large_string(), "number": arrow.int64(), "real": arrow.float64(), "truth": arrow.bool_()}
-    return types.get(kind) or arrow.timestamp("us", tz="UTC")
 
 
 def import_pyarrow() -> Any:
@@ -84,4 +85,4 @@ def import_pyarrow() -> Any:
     try:
         return import_module("pyarrow")
     except ImportError:
-        raise TurnlogError("--format parquet requires pyarrow; run `pip install 'turnlog[parquet]'`") from None
+        raise TurnlogError("Parquet requires pyarrow; run `pip install 'turnlog[parquet]'`") from None

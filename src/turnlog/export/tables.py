@@ -1,104 +1,167 @@
-"""Sessions as tables: the columns, and the rows of one session with its sub-agents.
+"""Sessions as tables: `iter_file_rows` builds the rows of one file, for an export and for a lake alike.
 
 Every row contains the ids of its session and its sub-agent (no sub-agent for the session itself). Text that is not
-valid UTF-8, and numbers beyond 64 bits, become values that a table can store.
+valid UTF-8, and numbers beyond 64 bits, become values that a table can store. The rows of the table `entries` depend
+only on their own lines, so any part of a file can be read apart from the rest (`iter_entry_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
-from turnlog.render.html_escape import replace_unencodable
+from turnlog.entries.reader import scan_lines
+from turnlog.export.file_facts import CallFacts, FileFacts
+from turnlog.export.table_columns import ENTRY_TABLE, TableRow
 from turnlog.render.json_bytes import to_json_bytes
 from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.failures import to_result_text
-from turnlog.session.message_usage import compute_own_cost, list_separate_requests
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage.prices import Cost, PricedTokens
+from turnlog.session.usage.iterations import divide_tokens, read_requests
+from turnlog.session.usage.message_counts import MessageCounts
+from turnlog.session.usage.prices import PICO_PER_DOLLAR, PricedTokens, compute_cost
 
-TableRow = dict[str, Any]
-_MAX_INTEGER = 2**63 - 1
-
-
-def _parse_columns(names: str) -> dict[str, str]:
-    """Parse column names, each with an optional type after a colon; the default is text."""
-    pairs = (name.partition(":") for name in f"session_id agent_id {names}".split())
-    return {name: kind or "text" for name, _, kind in pairs}
+NamedRow = tuple[str, TableRow]
+"""A row with the name of its table."""
 
 
-TABLE_COLUMNS: dict[str, dict[str, str]] = {
-    "entries": _parse_columns(
-        "place:number offset:number size:number type subtype kind uuid parent_uuid time:time turn:number cwd"
-        " git_branch version is_sidechain:truth is_meta:truth message_id json"
-    ),
-    "messages": _parse_columns(
-        "message_id role kind turn:number time:time ended:time model stop_reason is_error:truth text thinking"
-        " calls:number"
-    ),
-    "calls": _parse_columns(
-        "call_id message_id turn:number tool family time:time ended:time duration_ms:number outcome is_error:truth"
-        " input result started_agent_id"
-    ),
-    "usage": _parse_columns(
-        "message_id turn:number time:time model input_tokens:number output_tokens:number cache_read_tokens:number"
-        " cache_write_5m_tokens:number cache_write_1h_tokens:number web_searches:number cost_usd:real quality request"
-    ),
-}
-"""The columns of each table, with their types."""
+class FileIdentity(NamedTuple):
+    """Which file the rows belong to."""
+
+    session_id: str | None
+    agent_id: str | None = None
+    file_name: str | None = None
+    """The path below the project's folder."""
 
 
-def iter_table_rows(session: Session) -> Iterator[tuple[str, TableRow]]:
-    """Yield the rows of a session and its sub-agents, each with the name of its table."""
+class _MessageContext(NamedTuple):
+    turn: int | None
+    agent_id: str | None
+
+
+def iter_table_rows(session: Session) -> Iterator[NamedRow]:
+    """Yield the rows of a session and of its sub-agents' files."""
     name = session.session_id
-    yield from _iter_own_rows(session, name, None)
+    yield from iter_file_rows(session, FileIdentity(name, None, session.path.name if session.path else None))
     for agent in session.agents:
-        inner = Session.open(agent.path) if agent.path else session.open_agent_session(agent)
-        try:
-            yield from _iter_own_rows(inner, name, agent.agent_id)
-        finally:
-            if not inner.is_part:
-                inner.close()
+        if agent.path is not None:
+            with Session.open(agent.path) as inner:
+                yield from iter_file_rows(inner, FileIdentity(name, agent.agent_id, agent.path.name))
 
 
-def _iter_own_rows(session: Session, name: str | None, agent_id: str | None) -> Iterator[tuple[str, TableRow]]:
-    own = {"session_id": name, "agent_id": agent_id}
-    for entry in session.entries:
-        yield "entries", own | _build_entry_row(session, entry)
-    for turn in session.turns:
-        yield "messages", own | _build_prompt_row(turn)
-    for message in session.messages:
-        yield "messages", own | _build_message_row(session, message)
-        if message.tokens is not None and not message.is_synthetic:
-            yield from (("usage", own | row) for row in _build_usage_rows(session, message, message.tokens))
-    for call in session.calls:
-        yield "calls", own | _build_call_row(session, call)
+def iter_file_rows(session: Session, identity: FileIdentity, *, with_entries: bool = True) -> Iterator[NamedRow]:
+    """Yield the rows of one file, which is open as a session, in all tables.
+
+    Memory grows with the number of entries, by much less than their size.
+    """
+    if with_entries:
+        yield from ((ENTRY_TABLE, row) for row in iter_entry_rows(session.file.source.read_lines(0), identity))
+    facts = FileFacts.read(session.file.source.read_lines(0), identity.file_name or "")
+    contexts: dict[str, _MessageContext] = {}
+    known_calls: set[str] = set()
+    parts = [(session, identity.agent_id)]
+    parts += [(session.open_agent_session(agent), agent.agent_id) for agent in session.agents if agent.path is None]
+    for part, agent_id in parts:
+        own = {"session_id": identity.session_id, "agent_id": agent_id}
+        yield from ((table, own | row) for table, row in _iter_part_rows(part, facts, known_calls))
+        for message in part.messages:
+            contexts.setdefault(message.key, _MessageContext(_find_turn_number(part, message.lines[0]), agent_id))
+    own = {"session_id": identity.session_id, "agent_id": identity.agent_id}
+    for key, call in facts.calls.items():
+        if call.tool is not None and key not in known_calls:
+            yield "calls", own | _build_bare_call_row(key, call)
+    kinds = _map_request_kinds(part for part, _ in parts)
+    for key, best in facts.answers.items():
+        context = contexts.get(key.partition("#")[0]) or _MessageContext(None, identity.agent_id)
+        place = {"agent_id": context.agent_id, "turn": context.turn, "request": kinds.get(key, "message")}
+        yield "usage", own | place | _build_usage_row(key, best)
+    yield "sessions", own | _build_session_row(session, identity, facts)
 
 
-def _build_entry_row(session: Session, entry: Entry) -> TableRow:
+def iter_entry_rows(lines: Iterable[bytes], identity: FileIdentity, offset: int = 0) -> Iterator[TableRow]:
+    """Yield the rows of `entries` for consecutive lines, the first of which starts at `offset` in the file."""
+    for item, raw in scan_lines(lines, offset):
+        if isinstance(item, Entry):
+            yield {
+                "session_id": identity.session_id,
+                "agent_id": identity.agent_id,
+                "offset": item.offset,
+                "size": item.size,
+                "type": item.type,
+                "subtype": item.subtype,
+                "kind": item.kind,
+                "uuid": item.uuid,
+                "parent_uuid": item.parent_uuid,
+                "time": item.timestamp,
+                "cwd": item.cwd,
+                "git_branch": item.git_branch,
+                "version": item.version,
+                "is_sidechain": item.is_sidechain,
+                "is_meta": item.is_meta,
+                "message_id": item.message.id if item.message else None,
+                "json": raw.decode("utf-8", "replace").strip(),
+            }
+
+
+def _iter_part_rows(part: Session, facts: FileFacts, known_calls: set[str]) -> Iterator[NamedRow]:
+    for turn in part.turns:
+        yield "turns", _build_turn_row(turn)
+        yield "messages", _build_prompt_row(turn)
+    for message in part.messages:
+        yield "messages", _build_message_row(part, message)
+    for call in part.calls:
+        known_calls.add(call.id)
+        yield "calls", _build_call_row(part, call, facts.calls.get(call.id) or CallFacts())
+
+
+def _build_session_row(session: Session, identity: FileIdentity, facts: FileFacts) -> TableRow:
+    outline, is_main = facts.outline, identity.agent_id is None
     return {
-        "place": entry.index,
-        "offset": entry.offset,
-        "size": entry.size,
-        "type": entry.type,
-        "subtype": entry.subtype,
-        "kind": entry.kind,
-        "uuid": entry.uuid,
-        "parent_uuid": entry.parent_uuid,
-        "time": entry.timestamp,
-        "turn": _find_turn_number(session, entry),
-        "cwd": entry.cwd,
-        "git_branch": entry.git_branch,
-        "version": entry.version,
-        "is_sidechain": entry.is_sidechain,
-        "is_meta": entry.is_meta,
-        "message_id": entry.message.id if entry.message else None,
-        "json": session.file.read_raw(entry).decode("utf-8", "replace").strip(),
+        "kind": "session" if is_main else "agent",
+        "file_name": identity.file_name,
+        "title": outline.best,
+        "tag": outline.tag,
+        "started": outline.started,
+        "ended": outline.ended,
+        "cwd": outline.cwd,
+        "git_branch": outline.git_branch,
+        "version": outline.version,
+        "is_session": is_main and bool(outline.talks or outline.broken),
+        "forked_from": outline.forked_from,
+        "made_by": outline.made_by,
+        "size": session.file.complete,
+        "entries": outline.entries,
+        "broken": outline.broken,
+        "prompts": outline.prompts,
+        "turns": len(session.turns),
+        "messages": len(facts.answers),
+        "calls": sum(call.tool is not None for call in facts.calls.values()),
+        "compactions": outline.compactions,
+        "entry_types": to_json_bytes(dict(facts.types.most_common())).decode(),
+        "unknown": to_json_bytes({item.path: item.count for item in facts.drift}).decode(),
+    }
+
+
+def _build_turn_row(turn: Turn) -> TableRow:
+    started, ended = parse_timestamp(turn.started_at), parse_timestamp(turn.ended_at)
+    span = round((ended - started).total_seconds() * 1000) if started and ended else None
+    return {
+        "turn": turn.number,
+        "kind": turn.kind,
+        "speaker": turn.speaker,
+        "outcome": turn.outcome,
+        "round": turn.round,
+        "prompt_id": turn.start.uuid,
+        "time": turn.started_at,
+        "ended": turn.ended_at,
+        "duration_ms": span if turn.duration_ms is None else turn.duration_ms,
+        "messages": len(turn.messages),
+        "calls": len(turn.calls),
+        "failed_calls": sum(bool(call.is_error) for call in turn.calls),
     }
 
 
@@ -137,36 +200,59 @@ def _build_message_row(session: Session, message: Message) -> TableRow:
     }
 
 
-def _build_usage_rows(session: Session, message: Message, tokens: PricedTokens) -> Iterator[TableRow]:
-    """Yield the usage of a message, and a separate row for each separately billed request, such as an advisor's."""
-    about = {
-        "message_id": message.key,
-        "turn": _find_turn_number(session, message.lines[0]),
-        "time": message.started_at,
-    }
-    own = {"model": message.model, "quality": message.quality, "request": "message"}
-    yield about | own | _build_token_fields(tokens, compute_own_cost(message))
-    for separate_request, request in zip(message.separate_requests, list_separate_requests(message), strict=True):
-        separate = {"model": request.model, "quality": "final", "request": request.kind}
-        separate["message_id"] = f"{message.key}#{separate_request.place}"
-        yield about | separate | _build_token_fields(request.tokens, request.compute_cost(message.started_at))
+def _read_block_text(block: TableRow, key: str) -> str:
+    text = block.get(key)
+    return text if isinstance(text, str) else ""
 
 
-def _build_token_fields(tokens: PricedTokens, cost: Cost) -> TableRow:
+def _map_request_kinds(parts: Iterable[Session]) -> dict[str, str]:
+    """Map the keys of separately billed requests to their kinds."""
+    messages = (message for part in parts for message in part.messages)
     return {
+        f"{message.key}#{request.place}": request.kind for message in messages for request in message.separate_requests
+    }
+
+
+def _build_usage_row(key: str, best: MessageCounts) -> TableRow:
+    tokens = best.tokens
+    return {
+        "message_id": key,
+        "time": best.first,
+        "model": best.model,
         "input_tokens": tokens.input,
         "output_tokens": tokens.output,
         "cache_read_tokens": tokens.cache_read,
         "cache_write_5m_tokens": tokens.cache_write_5m,
         "cache_write_1h_tokens": tokens.cache_write_1h,
         "web_searches": tokens.web_searches,
-        "cost_usd": cost.usd,
+        "cost_usd": _compute_cost_usd(best, tokens),
+        "quality": best.quality,
+        "ended": best.last,
+        "lowest_output": best.lowest,
+        "stopped": best.stopped,
+        "sidechain": best.sidechain,
+        "version": best.version,
+        "terms": best.terms,
+        "letters": best.letters,
+        "requests": best.requests,
     }
 
 
-def _build_call_row(session: Session, call: Call) -> TableRow:
+def _compute_cost_usd(best: MessageCounts, tokens: PricedTokens) -> float | None:
+    speed, tier, geo = (*(best.terms or "").split("|"), "", "")[:3]
+    parts = divide_tokens(tokens, read_requests(best.requests)) if best.requests else [tokens]
+    costs = [
+        compute_cost(
+            best.model, part, speed=speed or None, service_tier=tier or None, geo=geo or None, at=best.first
+        ).pico
+        for part in parts
+    ]
+    prices = [cost for cost in costs if cost is not None]
+    return sum(prices) / PICO_PER_DOLLAR if len(prices) == len(costs) else None
+
+
+def _build_call_row(session: Session, call: Call, facts: CallFacts) -> TableRow:
     detail = session.read_detail(call)
-    started, ended = parse_timestamp(call.started_at), parse_timestamp(call.ended_at)
     return {
         "call_id": call.id,
         "message_id": call.message,
@@ -175,40 +261,42 @@ def _build_call_row(session: Session, call: Call) -> TableRow:
         "family": find_tool_family(call.name),
         "time": call.started_at,
         "ended": call.ended_at,
-        "duration_ms": round((ended - started).total_seconds() * 1000) if started and ended else None,
+        "duration_ms": _measure_milliseconds(call.started_at, call.ended_at),
         "outcome": detail.outcome,
         "is_error": call.is_error,
         "input": to_json_bytes(detail.input).decode(),
         "result": to_result_text(detail.result) if call.result else None,
         "started_agent_id": call.agent_id,
+        "failed": facts.failed,
+        "input_chars": facts.input_chars,
+        "result_chars": facts.result_chars,
+        "path": facts.path,
     }
+
+
+def _build_bare_call_row(key: str, call: CallFacts) -> TableRow:
+    """Build the row of a call that belongs to no session view, such as one that a progress entry repeats."""
+    return {
+        "call_id": key,
+        "tool": call.tool,
+        "family": find_tool_family(call.tool or ""),
+        "time": call.started,
+        "ended": call.ended,
+        "duration_ms": _measure_milliseconds(call.started, call.ended),
+        "outcome": "unanswered" if call.failed is None else "error" if call.failed else "answered",
+        "is_error": call.failed,
+        "failed": call.failed,
+        "input_chars": call.input_chars,
+        "result_chars": call.result_chars,
+        "path": call.path,
+    }
+
+
+def _measure_milliseconds(started: str | None, ended: str | None) -> int | None:
+    first, last = parse_timestamp(started), parse_timestamp(ended)
+    return round((last - first).total_seconds() * 1000) if first and last else None
 
 
 def _find_turn_number(session: Session, entry: Entry) -> int | None:
     turn = session.find_turn(entry)
     return turn.number if turn else None
-
-
-def _read_block_text(block: dict[str, Any], key: str) -> str:
-    text = block.get(key)
-    return text if isinstance(text, str) else ""
-
-
-def fit_column_value(kind: str, value: Any) -> Any:
-    """Convert a value to a type that its column can store; return None if that is impossible."""
-    match kind:
-        case "text" if isinstance(value, str):
-            return replace_unencodable(value)
-        case "number" if isinstance(value, int):
-            return value if -_MAX_INTEGER <= value <= _MAX_INTEGER else None
-        case "real" if isinstance(value, int | float):
-            return float(value)
-        case "truth" if isinstance(value, bool):
-            return value
-        case "time":
-            return _fit_time(parse_timestamp(value))
-    return None
-
-
-def _fit_time(time: datetime | None) -> datetime | None:
-    return time if time is not None and 1 < time.year < 9999 else None

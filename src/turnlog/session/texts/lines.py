@@ -124,6 +124,12 @@ def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
         offset += len(line)
 
 
+def is_whole_entry(data: bytes) -> bool:
+    """Return whether a last line without a line end is already a complete entry."""
+    lines = list(read_text_lines([data])) if data.endswith(b"}") else []
+    return len(lines) == 1 and lines[0] is not None and len(lines[0].raw) == len(data)
+
+
 def replace_lone_surrogates(value: Any) -> Any:
     """Replace lone surrogates in the strings of a JSON value with U+FFFD so that they can be encoded."""
     if isinstance(value, str):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from turnlog.entries.tail import Checkpoint, make_checkpoint, read_tail
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.texts.line_heads import PlacedHead, read_line_heads
-from turnlog.session.texts.lines import PlacedLine, read_text_lines
+from turnlog.session.texts.lines import PlacedLine, is_whole_entry, read_text_lines
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.session.texts.texts import (
     SAID_KINDS,
@@ -197,15 +197,10 @@ def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine |
     with Path(task.source).open("rb") as file:
         file.seek(checkpoint.offset)
         data = file.read(checkpoint.size - checkpoint.offset)
-        if b"\n" in data or not (task.kind == "output" or _is_whole_entry(data)):
+        if b"\n" in data or not (task.kind == "output" or is_whole_entry(data)):
             return None
         end = make_checkpoint(file.fileno(), checkpoint.offset + len(data))
     return _LastLine(data, end._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
-
-
-def _is_whole_entry(data: bytes) -> bool:
-    lines = list(read_text_lines([data])) if data.endswith(b"}") else []
-    return len(lines) == 1 and lines[0] is not None and len(lines[0].raw) == len(data)
 
 
 class BatchReader:

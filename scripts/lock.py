@@ -2,6 +2,7 @@
 
     requirements.lock        everything that development needs
     requirements-test.lock   what the wheel and its tests need
+    requirements-fleet.lock  what the tests of a lake on a cluster need
     requirements-docs.lock   what builds the documentation site
     requirements-uv.lock     the installer itself
 
@@ -30,6 +31,11 @@ def main(options: list[str]) -> int:
     compile_lock(
         "requirements-test.lock",
         ["pyproject.toml", "--group", "test", "--constraint", "requirements.lock"],
+        [],
+    )
+    compile_lock(
+        "requirements-fleet.lock",
+        ["pyproject.toml", "--group", "fleet-cluster", "--constraint", "requirements.lock"],
         [],
     )
     compile_lock("requirements-docs.lock", ["--group", "docs"], options)

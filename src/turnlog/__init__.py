@@ -98,6 +98,17 @@ if TYPE_CHECKING:
         update_index,
         verify_index,
     )
+    from turnlog.api.lakes import (
+        LakeMonth,
+        LakeQueryResult,
+        LakeSummary,
+        LakeToolRow,
+        LakeUnknown,
+        LakeUsageRow,
+        LakeVersion,
+        query_lake,
+        report_lake,
+    )
     from turnlog.api.mcp_installation import (
         McpChange,
         McpSettings,
@@ -189,6 +200,9 @@ if TYPE_CHECKING:
     from turnlog.entries.reader import Transcript
     from turnlog.entries.titles import SessionNames
     from turnlog.errors import Ambiguous, Busy, Changed, NotFound, Refused, TurnlogError, Unreadable, UsageError
+    from turnlog.fleet.build import FailedFile, LakeBuild
+    from turnlog.fleet.forget import ForgottenPerson
+    from turnlog.fleet.lakes import build_lake, forget_person
     from turnlog.live.events.event import Event
     from turnlog.notify.notification import Notification
     from turnlog.notify.settings import NotifyConfig
@@ -236,6 +250,8 @@ _NAMES_BY_MODULE = {
     "turnlog.api.mcp_installation": (
         "McpChange McpSettings McpStatus install_mcp_server read_mcp_status uninstall_mcp_server"
     ),
+    "turnlog.api.lakes": "LakeMonth LakeQueryResult LakeSummary LakeToolRow LakeUnknown LakeUsageRow LakeVersion"
+    " query_lake report_lake",
     "turnlog.api.notifications": (
         "NotifyStatus NotifyTestReport load_notify_config read_notify_status run_notifier send_test_notifications"
     ),
@@ -279,6 +295,9 @@ _NAMES_BY_MODULE = {
     "turnlog.quest.feed": "QuestFeed",
     "turnlog.quest.game_event": "GameEvent",
     "turnlog.quest.profile": "QuestProfile",
+    "turnlog.fleet.build": "FailedFile LakeBuild",
+    "turnlog.fleet.forget": "ForgottenPerson",
+    "turnlog.fleet.lakes": "build_lake forget_person",
     "turnlog.session.calls": "Call",
     "turnlog.session.check": "Finding check",
     "turnlog.session.message_usage": "Usage",
@@ -327,18 +346,28 @@ __all__ = [
     "EventWatch",
     "ExportOptions",
     "ExportResult",
+    "FailedFile",
     "FilePatch",
     "FilePiece",
     "FileReport",
     "FileVersions",
     "Finding",
     "FlushReport",
+    "ForgottenPerson",
     "ForkResult",
     "GameEvent",
     "HookStatus",
     "IndexRefresh",
     "IndexReport",
     "IndexVerification",
+    "LakeBuild",
+    "LakeMonth",
+    "LakeQueryResult",
+    "LakeSummary",
+    "LakeToolRow",
+    "LakeUnknown",
+    "LakeUsageRow",
+    "LakeVersion",
     "LostSession",
     "LostSessionList",
     "MatchedSession",
@@ -415,6 +444,7 @@ __all__ = [
     "__version__",
     "archive_sessions",
     "backfill_traces",
+    "build_lake",
     "build_session_tree",
     "build_strip_options",
     "check",
@@ -434,6 +464,7 @@ __all__ = [
     "export_sessions",
     "find_remains",
     "flush_traces",
+    "forget_person",
     "fork_session",
     "install_hook",
     "install_mcp_server",
@@ -462,6 +493,7 @@ __all__ = [
     "preview_traces",
     "prune_archive",
     "prune_changes",
+    "query_lake",
     "read_archive_status",
     "read_hook_status",
     "read_index_status",
@@ -477,6 +509,7 @@ __all__ = [
     "repair_session",
     "replay_quest",
     "replay_session",
+    "report_lake",
     "report_usage",
     "restore_archived_session",
     "restore_archived_sessions",

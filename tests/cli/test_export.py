@@ -239,7 +239,7 @@ def test_all_sessions_become_tables(turnlog: Turnlog, machine: Machine, here: Pa
     machine.add(TWO, talk("second"))
     assert turnlog("export", "--all", "-f", "parquet", "-o", "tables").status == 0
     assert names(here / "tables") == {".turnlog-export"} | {
-        f"{name}.parquet" for name in ("entries", "messages", "calls", "usage")
+        f"{name}.parquet" for name in ("sessions", "turns", "messages", "calls", "usage", "entries")
     }
 
 

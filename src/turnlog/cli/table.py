@@ -54,6 +54,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "usage": CommandRow(".usage.usage", "Show tokens and cost by day, session, project, model or tool."),
         "context": CommandRow(".usage.context", "Show what fills a session's context window."),
         "tools": CommandRow(".usage.tools", "Count calls by tool, with their outcomes and durations."),
+        "fleet": CommandRow(".fleet.fleet", "Collect the sessions of many people in a lake, and report on it."),
         "statusline": CommandRow(".statusline.statusline", "Print a status line for Claude Code."),
     },
     "Edit": {

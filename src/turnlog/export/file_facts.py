@@ -18,7 +18,7 @@ from turnlog.session.texts.texts import ShownEarlier, find_whole_file_path, list
 from turnlog.session.usage.message_counts import MessageCounts, count_echo, count_line
 
 
-class CallFacts(Struct):
+class CallSizes(Struct):
     """What a file records about one call."""
 
     tool: str | None = None
@@ -38,7 +38,7 @@ class FileFacts:
     def __init__(self, name: str) -> None:
         self.outline = TranscriptOutline()
         self.answers: dict[str, MessageCounts] = {}
-        self.calls: dict[str, CallFacts] = {}
+        self.calls: dict[str, CallSizes] = {}
         self.types: Counter[str] = Counter()
         self.drift = Drift()
         self._name = name
@@ -49,7 +49,7 @@ class FileFacts:
     def read(cls, lines: Iterable[bytes], name: str) -> FileFacts:
         """Read a whole file; `name` is used for messages without an id."""
         facts = cls(name)
-        for placed in read_text_lines(_drop_torn_line(lines)):
+        for placed in read_text_lines(drop_torn_line(lines)):
             if placed is None:
                 facts.outline.broken += 1
             else:
@@ -84,17 +84,17 @@ class FileFacts:
         self.drift.add_entry(body, placed.line.version)
 
     def _note_call(self, key: str, tool: str, time: str | None, size: int, paths: tuple[str, ...]) -> None:
-        call = self.calls.setdefault(key, CallFacts())
+        call = self.calls.setdefault(key, CallSizes())
         if call.tool is None:
             call.tool, call.started, call.input_chars, call.path = tool, time, size, paths[0] if paths else None
 
     def _note_result(self, key: str, time: str | None, size: int, failed: bool) -> None:
-        call = self.calls.setdefault(key, CallFacts())
+        call = self.calls.setdefault(key, CallSizes())
         if call.result_chars is None:
             call.ended, call.failed, call.result_chars = time, failed, size
 
 
-def _drop_torn_line(lines: Iterable[bytes]) -> Iterator[bytes]:
+def drop_torn_line(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Leave out a last line that is still being written."""
     for line in lines:
         if line.endswith(b"\n") or is_whole_entry(line):

@@ -59,7 +59,7 @@ class ParquetTable:
 
     def __init__(self, path: Path, schema: Any) -> None:
         self._arrow = import_pyarrow()
-        self._schema = schema
+        self.schema = schema
         self.writer = import_module("pyarrow.parquet").ParquetWriter(path, schema, compression="zstd")
         self._waiting: list[TableRow] = []
         self._size = 0
@@ -76,8 +76,13 @@ class ParquetTable:
     def flush(self) -> None:
         """Write the rows that are waiting."""
         if self._waiting:
-            self.writer.write_table(self._arrow.Table.from_pylist(self._waiting, schema=self._schema))
+            self.writer.write_table(self._arrow.Table.from_pylist(self._waiting, schema=self.schema))
             self._waiting, self._size = [], 0
+
+    def close(self) -> None:
+        """Write what is left, and the end of the file."""
+        self.flush()
+        self.writer.close()
 
 
 def import_pyarrow() -> Any:

@@ -107,14 +107,18 @@ def _iter_files(path: Path) -> Iterator[Path]:
 def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
     """Redact a line; bytes that are not an entry are kept only if they contain no secret."""
     if isinstance(item, Scrap):
-        raw = file.read_raw(item)
-        visible = raw.replace(b"\0", b" ")
-        return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(visible) == visible else b"\n"
+        return redact_scrap(file.read_raw(item), redactor)
     body = file.read_body(item)
-    return encode_json_line(_drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
+    return encode_json_line(drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
 
 
-def _drop_stale_signatures(new: Body, old: Body) -> Body:
+def redact_scrap(raw: bytes, redactor: Redactor) -> bytes:
+    """Return bytes that are not an entry as a line, or an empty line if they contain a secret."""
+    visible = raw.replace(b"\0", b" ")
+    return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(visible) == visible else b"\n"
+
+
+def drop_stale_signatures(new: Body, old: Body) -> Body:
     """Remove the signature of thinking whose text changed, because it would no longer match."""
     message, before = new.get("message"), old.get("message")
     if not isinstance(message, dict) or not isinstance(before, dict) or not isinstance(message.get("content"), list):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import scan_lines
-from turnlog.export.file_facts import CallFacts, FileFacts
+from turnlog.export.file_facts import CallSizes, FileFacts
 from turnlog.export.table_columns import ENTRY_TABLE, TableRow
 from turnlog.render.json_bytes import to_json_bytes
 from turnlog.session.calls import Call, find_tool_family
@@ -36,6 +36,8 @@ class FileIdentity(NamedTuple):
     agent_id: str | None = None
     file_name: str | None = None
     """The path below the project's folder."""
+    unique_name: str | None = None
+    """Names the messages that have no id of their own; the default is `file_name`."""
 
 
 class _MessageContext(NamedTuple):
@@ -53,29 +55,33 @@ def iter_table_rows(session: Session) -> Iterator[NamedRow]:
                 yield from iter_file_rows(inner, FileIdentity(name, agent.agent_id, agent.path.name))
 
 
-def iter_file_rows(session: Session, identity: FileIdentity, *, with_entries: bool = True) -> Iterator[NamedRow]:
+def iter_file_rows(
+    session: Session, identity: FileIdentity, *, counted: FileFacts | None = None, with_entries: bool = True
+) -> Iterator[NamedRow]:
     """Yield the rows of one file, which is open as a session, in all tables.
 
-    Memory grows with the number of entries, by much less than their size.
+    Memory grows with the number of entries, by much less than their size. If the file is a redacted copy, `counted`
+    are the facts of the original, so that redaction doesn't change any count.
     """
     if with_entries:
         yield from ((ENTRY_TABLE, row) for row in iter_entry_rows(session.file.source.read_lines(0), identity))
-    facts = FileFacts.read(session.file.source.read_lines(0), identity.file_name or "")
+    facts = FileFacts.read(session.file.source.read_lines(0), identity.unique_name or identity.file_name or "")
+    counted = counted or facts
     contexts: dict[str, _MessageContext] = {}
     known_calls: set[str] = set()
     parts = [(session, identity.agent_id)]
     parts += [(session.open_agent_session(agent), agent.agent_id) for agent in session.agents if agent.path is None]
     for part, agent_id in parts:
         own = {"session_id": identity.session_id, "agent_id": agent_id}
-        yield from ((table, own | row) for table, row in _iter_part_rows(part, facts, known_calls))
+        yield from ((table, own | row) for table, row in _iter_part_rows(part, facts, counted, known_calls))
         for message in part.messages:
             contexts.setdefault(message.key, _MessageContext(_find_turn_number(part, message.lines[0]), agent_id))
     own = {"session_id": identity.session_id, "agent_id": identity.agent_id}
     for key, call in facts.calls.items():
         if call.tool is not None and key not in known_calls:
-            yield "calls", own | _build_bare_call_row(key, call)
+            yield "calls", own | _build_bare_call_row(key, call) | _build_call_counts(key, facts, counted)
     kinds = _map_request_kinds(part for part, _ in parts)
-    for key, best in facts.answers.items():
+    for key, best in counted.answers.items():
         context = contexts.get(key.partition("#")[0]) or _MessageContext(None, identity.agent_id)
         place = {"agent_id": context.agent_id, "turn": context.turn, "request": kinds.get(key, "message")}
         yield "usage", own | place | _build_usage_row(key, best)
@@ -107,7 +113,7 @@ def iter_entry_rows(lines: Iterable[bytes], identity: FileIdentity, offset: int 
             }
 
 
-def _iter_part_rows(part: Session, facts: FileFacts, known_calls: set[str]) -> Iterator[NamedRow]:
+def _iter_part_rows(part: Session, facts: FileFacts, counted: FileFacts, known_calls: set[str]) -> Iterator[NamedRow]:
     for turn in part.turns:
         yield "turns", _build_turn_row(turn)
         yield "messages", _build_prompt_row(turn)
@@ -115,7 +121,7 @@ def _iter_part_rows(part: Session, facts: FileFacts, known_calls: set[str]) -> I
         yield "messages", _build_message_row(part, message)
     for call in part.calls:
         known_calls.add(call.id)
-        yield "calls", _build_call_row(part, call, facts.calls.get(call.id) or CallFacts())
+        yield "calls", _build_call_row(part, call) | _build_call_counts(call.id, facts, counted)
 
 
 def _build_session_row(session: Session, identity: FileIdentity, facts: FileFacts) -> TableRow:
@@ -251,7 +257,7 @@ def _compute_cost_usd(best: MessageCounts, tokens: PricedTokens) -> float | None
     return sum(prices) / PICO_PER_DOLLAR if len(prices) == len(costs) else None
 
 
-def _build_call_row(session: Session, call: Call, facts: CallFacts) -> TableRow:
+def _build_call_row(session: Session, call: Call) -> TableRow:
     detail = session.read_detail(call)
     return {
         "call_id": call.id,
@@ -267,14 +273,21 @@ def _build_call_row(session: Session, call: Call, facts: CallFacts) -> TableRow:
         "input": to_json_bytes(detail.input).decode(),
         "result": to_result_text(detail.result) if call.result else None,
         "started_agent_id": call.agent_id,
-        "failed": facts.failed,
-        "input_chars": facts.input_chars,
-        "result_chars": facts.result_chars,
-        "path": facts.path,
     }
 
 
-def _build_bare_call_row(key: str, call: CallFacts) -> TableRow:
+def _build_call_counts(key: str, facts: FileFacts, counted: FileFacts) -> TableRow:
+    """Build the columns of a call that `turnlog usage tool` counts."""
+    original = counted.calls.get(key) or CallSizes()
+    return {
+        "failed": original.failed,
+        "input_chars": original.input_chars,
+        "result_chars": original.result_chars,
+        "path": (facts.calls.get(key) or original).path,
+    }
+
+
+def _build_bare_call_row(key: str, call: CallSizes) -> TableRow:
     """Build the row of a call that belongs to no session view, such as one that a progress entry repeats."""
     return {
         "call_id": key,
@@ -285,10 +298,6 @@ def _build_bare_call_row(key: str, call: CallFacts) -> TableRow:
         "duration_ms": _measure_milliseconds(call.started, call.ended),
         "outcome": "unanswered" if call.failed is None else "error" if call.failed else "answered",
         "is_error": call.failed,
-        "failed": call.failed,
-        "input_chars": call.input_chars,
-        "result_chars": call.result_chars,
-        "path": call.path,
     }
 
 

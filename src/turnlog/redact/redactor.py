@@ -43,6 +43,7 @@ class SecretLedger:
         self._marks: dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
         self._known: dict[str, SecretFinding] = {}
+        self._findings: dict[str, SecretFinding] = {}
         self.size = 0
 
     def assign_mark(self, finding: SecretFinding) -> str:
@@ -51,8 +52,13 @@ class SecretLedger:
             self._numbers[finding.rule] += 1
             mark = f"[secret:{finding.rule}:{self._numbers[finding.rule]}]"
             self._marks[finding.secret] = mark
+            self._findings[finding.secret] = finding
             self._learn_secret(finding)
         return mark
+
+    def list_secrets(self) -> tuple[SecretFinding, ...]:
+        """List everything that has a placeholder, in the order of their numbers."""
+        return tuple(self._findings.values())
 
     def reserve_marks(self, text: str) -> None:
         """Skip the numbers that are used in placeholders from an earlier redaction."""

@@ -199,7 +199,7 @@ class _SpendLedger:
             if rates == ():
                 tokens = PricedTokens(fresh, output, read, written - long, long, searches)
                 first_request, *others = divide_tokens(tokens, read_requests(requests)) if requests else (tokens,)
-                name, pricing_terms = self._models.get(model), _split_terms(terms)
+                name, pricing_terms = self._models.get(model), split_price_terms(terms)
                 for further in others:
                     own_rates = find_pico_rates(name, further, *pricing_terms, first)
                     self._add_request((hour, session, model, own_rates), further, ended)
@@ -239,19 +239,19 @@ class _SpendLedger:
         price = find_price(name)
         if price is not None and (price.long_context or price.web_search_per_1000 is None):
             return ()
-        return find_pico_rates(name, PricedTokens(), *_split_terms(terms), None)
+        return find_pico_rates(name, PricedTokens(), *split_price_terms(terms), None)
 
     def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
         """Build the rows of `spend` for the given sessions, from an hour on."""
         joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
         for (hour, session, model, rates), sums in self._sums.items():
             if hour >= since and (sessions is None or session in sessions):
-                row, key = _build_billed_columns(rates, sums), (hour, session, model)
+                row, key = build_billed_columns(rates, sums), (hour, session, model)
                 joined[key] = _add_columns(joined[key], row) if key in joined else row
         return ((*key, *row) for key, row in joined.items())
 
 
-def _build_billed_columns(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:
+def build_billed_columns(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:
     """Compute the columns after the first three, for messages with the same rates."""
     messages, fresh, output, read, short, long, searches, *rest = sums
     if rates is None:
@@ -274,6 +274,6 @@ def _judge_quality(missing: bool, stopped: bool, grew: bool, version: str | None
     return _QUALITY_NUMBERS[best.quality]
 
 
-def _split_terms(terms: str | None) -> tuple[str | None, str | None, str | None]:
+def split_price_terms(terms: str | None) -> tuple[str | None, str | None, str | None]:
     speed, tier, geo = (*(terms or "").split("|"), "", "")[:3]
     return speed or None, tier or None, geo or None

@@ -1,0 +1,1 @@
+"""`turnlog fleet`: the sessions of many people in one lake."""

@@ -129,6 +129,11 @@ class Watcher:
         awake = self._awake.get(file)
         return list(awake.crew.members.values()) if awake else []
 
+    def find_offset(self, file: str) -> int:
+        """Return up to where the events of a file have been returned or skipped; 0 if it is not followed."""
+        stream = self._streams.get(file)
+        return 0 if stream is None else stream.offset
+
     def read_history(self, file: str, count: int) -> list[AnyEvent]:
         """Return the last events of a session before those that `poll` returns."""
         stream = self._streams.get(file)

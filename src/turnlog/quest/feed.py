@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from turnlog.entries.entry import Entry
-from turnlog.entries.file_ends import split_lines
-from turnlog.entries.reader import scan_lines
+from turnlog.errors import TurnlogError
 from turnlog.live.board import BoardRow
 from turnlog.live.event_stream import to_iso_seconds
-from turnlog.live.events.event import MAIN_ACTOR, AnyEvent, SessionStarted
-from turnlog.live.events.fold import EventFold, to_actor
-from turnlog.live.file_stream import read_last_lines
+from turnlog.live.events.event import MAIN_ACTOR, AnyEvent
+from turnlog.live.events.fold import to_actor
 from turnlog.live.states import SessionState
 from turnlog.live.verdicts import WORKING_KINDS
 from turnlog.live.watcher import Watcher
+from turnlog.quest.arrival import describe_arrival, is_agent_at_work, read_recent_events
 from turnlog.quest.chests import get_chest_kind
 from turnlog.quest.game_event import GameEvent
 from turnlog.quest.ledger import EventReward, ProfileKeeper
@@ -61,6 +58,8 @@ class QuestFeed:
         self._absent: GameTranslator | None = None
         self._party = PartyState()
         self._started = time.monotonic()
+        self.problem: str | None = None
+        """Why the profile can't be written; None if it can."""
         watcher.poll()  # what happened before is history
         if hero is not None:
             self._absent = GameTranslator(hero)
@@ -82,12 +81,24 @@ class QuestFeed:
         """Return what has happened since the last poll."""
         events = self._watcher.poll()
         now = time.time()
-        rewards = self._keeper.count_events(events) if self._keeper else [EventReward() for _ in events]
-        found = self._update_members(now)
+        rewards = self._count_events(events)
+        found = self._update_members(now, events)
         for event, reward in zip(events, rewards, strict=True):
             found += self._translate(event, reward)
         found += self._compare_states(now)
         return self._show(found)
+
+    def _count_events(self, events: Sequence[AnyEvent]) -> list[EventReward]:
+        """Count events; if the profile can't be written, the party goes on without it."""
+        if self._keeper is not None and events:
+            try:
+                rewards = self._keeper.count_events(events)
+            except TurnlogError as error:
+                self.problem = str(error)
+            else:
+                self.problem = None
+                return rewards
+        return [EventReward() for _ in events]
 
     def _show(self, events: Sequence[GameEvent]) -> list[GameEvent]:
         at = time.monotonic() - self._started
@@ -97,8 +108,8 @@ class QuestFeed:
 
     # -- the members of the party
 
-    def _update_members(self, now: float, *, is_start: bool = False) -> list[GameEvent]:
-        """Let sessions join and leave; return the events of that."""
+    def _update_members(self, now: float, batch: Sequence[AnyEvent] = (), *, is_start: bool = False) -> list[GameEvent]:
+        """Let sessions join and make room; return the events of that. `batch` is what will be translated next."""
         rows = {row.path: row for row in self._watcher.list_rows() if row.column != "ended"}
         events: list[GameEvent] = []
         for path, member in list(self._members.items()):
@@ -107,11 +118,15 @@ class QuestFeed:
         waiting = [row for path, row in rows.items() if path not in self._members]
         waiting.sort(key=lambda row: (_COLUMN_ORDER.index(row.column), -row.written))
         for row in waiting:
-            if len(self._members) >= MAX_PARTY_HEROES and not (left := self._make_room(row, now)):
-                break
             if len(self._members) >= MAX_PARTY_HEROES:
-                events += left
-            events += self._join(row, is_start=is_start)
+                events += self._make_room(row, now)
+            if len(self._members) >= MAX_PARTY_HEROES:
+                break
+            own = (
+                event.offset or 0 for event in batch if event.session == row.session_id and event.actor == MAIN_ACTOR
+            )
+            end = min(own, default=self._watcher.find_offset(row.path))
+            events += self._join(row, end, now, is_start=is_start)
         return events
 
     def _make_room(self, row: BoardRow, now: float) -> list[GameEvent]:
@@ -126,19 +141,18 @@ class QuestFeed:
         self._members.pop(member.row.path, None)
         return [GameEvent("leave", member.row.session_id, time=to_iso_seconds(now), fields={"reason": reason})]
 
-    def _join(self, row: BoardRow, *, is_start: bool) -> list[GameEvent]:
-        """Let a session join; what it did before is known from the end of its file."""
+    def _join(self, row: BoardRow, end: int, now: float, *, is_start: bool) -> list[GameEvent]:
+        """Let a session join; what it did before is known from the end of the first `end` bytes of its file."""
         hero = HeroFacts(row.session_id, row.project, row.title)
         translator = GameTranslator(hero, lambda actor: self._find_companion(row.path, actor))
         self._absent = None if self._absent and self._absent.hero.session == row.session_id else self._absent
         member = self._members[row.path] = _Member(row, translator)
         entrance = translator.enter(to_iso_seconds(row.written))
-        past = [event for old in read_recent_events(row) for event in translator.translate(old)]
-        for event in [*entrance, *past]:
+        past = [event for old in read_recent_events(row, end) for event in translator.translate(old)]
+        present = [*self._settle(member), *self._find_companions(member, past, now)]
+        for event in [*entrance, *past, *present]:
             self._party.apply_event(event)
-        for event in self._settle(member):
-            self._party.apply_event(event)
-        return [] if is_start else [*entrance, *_describe_arrival(past, row)]
+        return [] if is_start else [*entrance, *describe_arrival(past, row), *present]
 
     def _settle(self, member: _Member) -> list[GameEvent]:
         """Correct what a file alone says by the state of the session."""
@@ -151,6 +165,18 @@ class QuestFeed:
         if state.kind not in (*WORKING_KINDS, *_WAITING_KINDS, "background"):
             events += translator.finish_all_companions(state.since)
         return events
+
+    def _find_companions(self, member: _Member, past: Sequence[GameEvent], now: float) -> list[GameEvent]:
+        """Return the companions of sub-agents that are at work, and whose start is not in what was read."""
+        if member.row.state.kind not in (*WORKING_KINDS, *_WAITING_KINDS, "background"):
+            return []
+        over = {event.fields["agent"] for event in past if event.game == "agent_finish"}
+        return [
+            event
+            for one in self._watcher.list_agents(member.row.path)
+            if not over & {one.call, to_actor(one.agent_id)} and is_agent_at_work(one.path, member.row.state, now)
+            for event in member.translator.meet_companion(to_actor(one.agent_id))
+        ]
 
     def _find_companion(self, path: str, actor: str) -> CompanionFacts | None:
         for member in self._watcher.list_agents(path):
@@ -200,31 +226,6 @@ def _describe_state(
     elif before is not None and before.kind in _WAITING_KINDS:
         events += translator.end_all_waits(time)
     return events
-
-
-def _describe_arrival(past: Sequence[GameEvent], row: BoardRow) -> list[GameEvent]:
-    """Return the latest of what is known about a session that has just joined, so that its hero does not come blank."""
-    chosen: dict[str, GameEvent] = {}
-    for event in past:
-        if event.actor == MAIN_ACTOR and event.game in ("quest", "context", "todos"):
-            chosen[event.game] = event
-    if row.column == "idle":
-        chosen.pop("quest", None)
-    return list(chosen.values())
-
-
-def read_recent_events(row: BoardRow) -> list[AnyEvent]:
-    """Read the events at the end of a session's file, of which it reads about 256 KB."""
-    fold = EventFold(row.session_id)
-    try:
-        tail = read_last_lines(Path(row.path), Path(row.path).stat().st_size)
-    except OSError:
-        return []
-    events: list[AnyEvent] = []
-    for item, raw in scan_lines(split_lines(tail.data), tail.start):
-        if isinstance(item, Entry):
-            events += fold.add(item, raw, item.offset)
-    return [event for event in events if not isinstance(event, SessionStarted)]
 
 
 def add_reward(games: list[GameEvent], reward: EventReward, event: AnyEvent) -> list[GameEvent]:

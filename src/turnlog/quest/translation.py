@@ -187,21 +187,22 @@ class GameTranslator:
         self.waiting.add(actor)
         return [self._build(game, actor, time, **fields)]
 
+    def meet_companion(self, actor: str, time: str | None = None) -> list[GameEvent]:
+        """Return the entrance of a sub-agent that acts under a name, if it has no companion yet."""
+        facts = self._find_companion(actor) or CompanionFacts()
+        name = self._ids.get(actor)
+        if name is None:
+            known = facts.call if facts.call in self.companions else "" if facts.call else self._find_unassigned()
+            name = self._ids[actor] = known or facts.call or actor
+        return self._add_companion(name, facts.type, facts.description, time)
+
     def _meet_actor(self, event: AnyEvent) -> list[GameEvent]:
         """Return the entrance of the hero or the companion that an event belongs to, if it is new."""
-        events = self.enter(event.time)
-        actor = event.actor
+        events, actor = self.enter(event.time), event.actor
+        # A sub-agent that had finished may get a further task.
         if actor == MAIN_ACTOR or (actor in self._ids and not isinstance(event, PromptTyped)):
             return events
-        facts = self._find_companion(actor) or CompanionFacts()
-        if actor in self._ids:  # a sub-agent that had finished gets a further task
-            return events + self._add_companion(self._ids[actor], facts.type, facts.description, event.time)
-        known = facts.call if facts.call in self.companions else "" if facts.call else self._find_unassigned()
-        if known:
-            self._ids[actor] = known
-            return events
-        self._ids[actor] = facts.call or actor
-        return events + self._add_companion(facts.call or actor, facts.type, facts.description, event.time)
+        return events + self.meet_companion(actor, event.time)
 
     def _find_unassigned(self) -> str:
         """Return the first companion that no actor is known for."""

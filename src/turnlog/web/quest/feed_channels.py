@@ -23,7 +23,7 @@ from turnlog.live.page_updates import PageUpdate, encode_update_data
 from turnlog.live.watcher import Watcher
 from turnlog.quest.feed import QuestFeed
 from turnlog.quest.ledger import ProfileKeeper
-from turnlog.quest.profile import QuestProfile
+from turnlog.quest.profile import EMPTY_PROFILE, QuestProfile
 from turnlog.quest.replay_script import QuestScript
 from turnlog.quest.translation import HeroFacts
 from turnlog.render.json_bytes import to_plain_value
@@ -49,13 +49,10 @@ class QuestChannel(Channel):
         self._feed = QuestFeed(watcher, None if machine.is_demo else self._keeper, hero)
         self._count = 0
         self._checked = 0.0
-        self._signature = _read_signature(self._keeper)
+        self._signature = _read_signature(self._keeper), self._feed.problem
 
     def _poll_updates(self) -> Sequence[PageUpdate]:
-        try:
-            updates = [self._build_update("game", event.to_document()) for event in self._feed.poll()]
-        except TurnlogError as error:  # the profile can't be written
-            updates = [self._build_update("profile", build_problem(self._keeper.read_profile(), error))]
+        updates = [self._build_update("game", event.to_document()) for event in self._feed.poll()]
         return [*updates, *self._check_profile()]
 
     def _check_profile(self) -> list[PageUpdate]:
@@ -63,18 +60,28 @@ class QuestChannel(Channel):
         if time.monotonic() - self._checked < _PROFILE_CHECK_SECONDS:
             return []
         self._checked = time.monotonic()
-        signature = _read_signature(self._keeper)
+        signature = _read_signature(self._keeper), self._feed.problem
         if signature == self._signature:
             return []
         self._signature = signature
-        return [self._build_update("profile", to_plain_value(self._keeper.read_profile()))]
+        return [self._build_update("profile", self._read_profile())]
+
+    def _read_profile(self) -> dict[str, Any]:
+        """Return the profile, with the reason if it can't be read or written."""
+        problem = self._feed.problem
+        try:
+            profile = self._keeper.read_profile()
+        except TurnlogError as error:
+            profile, problem = EMPTY_PROFILE, str(error)
+        document: dict[str, Any] = to_plain_value(profile)
+        return {**document, "problem": problem or profile.problem}
 
     def _build_update(self, name: str, value: Any) -> PageUpdate:
         self._count += 1
         return PageUpdate(name, encode_update_data(value), str(self._count))
 
     def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
-        snapshot = {**self._feed.build_snapshot(), "profile": to_plain_value(self._keeper.read_profile())}
+        snapshot = {**self._feed.build_snapshot(), "profile": self._read_profile()}
         return iter([PageUpdate("snapshot", encode_update_data(snapshot), str(self._count))])
 
     def _close_source(self) -> None:
@@ -82,11 +89,6 @@ class QuestChannel(Channel):
 
     def _choose_pause(self) -> float:
         return self._feed.pause_seconds
-
-
-def build_problem(profile: QuestProfile, error: TurnlogError) -> dict[str, Any]:
-    """Return a profile that says why it can't be written."""
-    return {**to_plain_value(profile), "problem": str(error)}
 
 
 def _read_signature(keeper: ProfileKeeper) -> tuple[int, int, int] | None:

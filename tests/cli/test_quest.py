@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import http.client
+import os
+import re
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.cli.terminals import WrittenSession, open_seat
+from tests.cli.test_json_doc import documented, keys
+from tests.quest.stories import tell
 from tests.session.build import DATA, ROOT
 from turnlog.api.quest import read_quest_profile
 from turnlog.quest.cosmetics import COSMETICS
 from turnlog.quest.experience import DEED_XP, FLOW_PEAK_XP, STREAK_XP
 from turnlog.quest.game_event import GAME_KINDS
+from turnlog.quest.ledger import ProfileKeeper
+from turnlog.web.security import _PLAIN_QUERY_PATTERN
 
 SESSIONS = ("2.1.325/tools", "2.1.325/agents", "2.1.29/tools", "2.0.76/errors")
 
@@ -35,6 +44,13 @@ def test_an_empty_profile_is_printed_without_creating_anything(machine: Machine,
     assert done.lines[0].endswith("0 of 100 xp")
     assert turnlog("quest", "profile", "--json").json["unlocked"] == ["hat-wizard", "face-mustache"]
     assert read_quest_profile().stats.sessions == 0
+
+
+def test_every_key_of_the_profile_is_documented_and_printed(turnlog: Turnlog, tmp_path: Path) -> None:
+    keeper = ProfileKeeper(tmp_path / "turnlog")
+    for number in range(6):
+        keeper.count_events(tell(["ultra"] * 10, f"s{number}", pause=60 + number))
+    assert set(keys(turnlog("quest", "profile", "--json").json)) == documented("quest profile --json")
 
 
 def test_a_rebuild_counts_genuine_sessions_once_however_often_it_runs(machine: Machine, turnlog: Turnlog) -> None:
@@ -155,3 +171,34 @@ def test_live_sessions_are_drawn_and_counted_until_a_signal(tmp_path: Path, numb
         seat.wait_for(lambda screen: "5 of 100 xp" in screen.text)
         seat.end(number)
         assert seat.is_restored
+
+
+@pytest.mark.slow
+def test_the_page_of_the_demo_is_served_behind_an_address_that_works_once(tmp_path: Path) -> None:
+    home = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "TURNLOG_HOME": str(tmp_path / "turnlog")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "turnlog", "quest", "--demo"],
+        env={**os.environ, **home},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/quest\?demo=1&token=\S+)\n", process.stdout.readline())
+        assert found
+        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        connection.request("GET", found[2])
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.getheader("location")) == (303, "/quest?demo=1")
+        cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
+        connection.request("GET", "/quest?demo=1", headers={"cookie": cookie})
+        assert connection.getresponse().status == 200
+        connection.close()
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("query", ["x=%0d%0aset-cookie:a", "x=//evil", "X=1", "demo"])
+def test_a_strange_query_is_not_carried_over_to_the_redirect(query: str) -> None:
+    assert not _PLAIN_QUERY_PATTERN.fullmatch(query.encode())

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from turnlog.errors import Unreadable
 from turnlog.live.events.event import MAIN_ACTOR, AnyEvent, SessionStarted
 from turnlog.quest.chests import (
     BONUS_CHEST_PREFIX,
@@ -114,23 +115,42 @@ class ProfileKeeper:
             return rewards
 
     def recount_session(self, uuid: str, events: Iterable[AnyEvent]) -> int:
-        """Count a session again from its first event, and return the number of events.
+        """Count a session again from its first event; return the number of events."""
+        (number,) = self.recount_sessions([(uuid, events)])
+        if isinstance(number, Unreadable):
+            raise number
+        return number
 
-        The events are read inside the transaction, so that nobody counts one of them at the same time.
+    def recount_sessions(self, batch: Iterable[tuple[str, Iterable[AnyEvent]]]) -> list[int | Unreadable]:
+        """Count sessions again from their first events; return the number of events of each, or why it can't be read.
+
+        The events are read inside the transaction, so that nobody counts one of them at the same time. A session that
+        can't be read keeps what it has earned.
         """
+        numbers: list[int | Unreadable] = []
         with self.file.write() as db:
-            ledger, number = SessionLedger.load(db, uuid), 0
-            ledger.reset()
-            for event in events:
-                ledger.count_event(event)
-                number += 1
-            ledger.save()
-            return number
+            for uuid, events in batch:
+                try:
+                    with db:  # a transaction inside the other
+                        numbers.append(_recount(db, uuid, events))
+                except Unreadable as error:
+                    numbers.append(error)
+        return numbers
 
     def clear_problem(self) -> None:
         """Forget that a damaged profile was set aside, because everything was counted again."""
         with self.file.write() as db:
             db.execute("DELETE FROM note WHERE name = 'problem'")
+
+
+def _recount(db: apsw.Connection, uuid: str, events: Iterable[AnyEvent]) -> int:
+    ledger, number = SessionLedger.load(db, uuid), 0
+    ledger.reset()
+    for event in events:
+        ledger.count_event(event)
+        number += 1
+    ledger.save()
+    return number
 
 
 def is_worth_counting(event: AnyEvent) -> bool:

@@ -1,6 +1,6 @@
 """Counts all sessions of a machine again, from their first events.
 
-Each session is counted in a transaction of its own. An interrupted rebuild can be continued by running it again, and
+A few sessions are counted in each transaction. An interrupted rebuild can be continued by running it again, and
 sessions that are being written at the same time keep counting. What was earned in sessions that no longer exist stays.
 """
 
@@ -18,6 +18,11 @@ from turnlog.quest.ledger import ProfileKeeper
 
 RebuildProgress = Callable[[int, int], object]
 """Called with the number of counted bytes and the total."""
+
+
+_SessionGroup = tuple[str, list[SessionFile]]
+"""A session's id, and its files."""
+MAX_BATCH_SESSIONS, MAX_BATCH_BYTES = 50, 4 << 20
 
 
 class RebuildCounts(NamedTuple):
@@ -40,16 +45,31 @@ def rebuild_profile(
     total = sum(file.size for _, group in order for file in group)
     done = events = 0
     unread: list[str] = []
-    for uuid, group in order:
+    for batch in _split_batches(order):
         progress(done, total + 1)
-        try:
-            events += keeper.recount_session(uuid, _iter_events(group))
-        except Unreadable as error:  # what it has earned before stays
-            unread.append(str(error))
-        done += sum(file.size for file in group)
+        for counted in keeper.recount_sessions((uuid, _iter_events(group)) for uuid, group in batch):
+            if isinstance(counted, Unreadable):
+                unread.append(str(counted))
+            else:
+                events += counted
+        done += sum(file.size for _, group in batch for file in group)
     keeper.clear_problem()
     progress(total + 1, total + 1)
     return RebuildCounts(len(order), events, tuple(unread))
+
+
+def _split_batches(order: Sequence[_SessionGroup]) -> Iterator[list[_SessionGroup]]:
+    """Split the sessions into batches that are counted in one transaction each, in a fraction of a second."""
+    batch: list[_SessionGroup] = []
+    size = 0
+    for uuid, group in order:
+        batch.append((uuid, group))
+        size += sum(file.size for file in group)
+        if len(batch) == MAX_BATCH_SESSIONS or size >= MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _find_start(group: Sequence[SessionFile]) -> str:

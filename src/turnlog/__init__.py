@@ -133,6 +133,7 @@ if TYPE_CHECKING:
         pack_sessions,
         unpack_sessions,
     )
+    from turnlog.api.prompts import ListedPrompt, PromptList, list_prompts
     from turnlog.api.quest import (
         QuestRebuild,
         claim_quest_chest,
@@ -258,6 +259,7 @@ _NAMES_BY_MODULE = {
     "turnlog.api.packages": (
         "PackageContents PackedSessions UnpackedSessions list_package pack_sessions unpack_sessions"
     ),
+    "turnlog.api.prompts": "ListedPrompt PromptList list_prompts",
     "turnlog.api.quest": (
         "QuestRebuild claim_quest_chest list_cosmetics open_quest_chest open_quest_feed read_quest_profile"
         " rebuild_quest_profile replay_quest skip_quest_chest wear_cosmetic"
@@ -368,6 +370,7 @@ __all__ = [
     "LakeUnknown",
     "LakeUsageRow",
     "LakeVersion",
+    "ListedPrompt",
     "LostSession",
     "LostSessionList",
     "MatchedSession",
@@ -385,6 +388,7 @@ __all__ = [
     "PackedSessions",
     "ProjectFiles",
     "ProjectMove",
+    "PromptList",
     "PrunedChanges",
     "QuestFeed",
     "QuestProfile",
@@ -480,6 +484,7 @@ __all__ = [
     "list_messages",
     "list_package",
     "list_project_files",
+    "list_prompts",
     "list_sessions",
     "list_trash",
     "list_versions",

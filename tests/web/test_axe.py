@@ -145,7 +145,15 @@ def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, fol
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/?group=project&all=1", "/search", "/search?q=total", "/search?q=total+AND", "/insights?range=all"],
+    [
+        "/",
+        "/?group=project&all=1",
+        "/search",
+        "/search?q=total",
+        "/search?q=total+AND",
+        "/insights?range=all",
+        "/prompts",
+    ],
 )
 def test_the_lists(page: Page, address: str) -> None:
     page.goto(address)

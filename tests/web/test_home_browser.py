@@ -251,3 +251,32 @@ def test_rows_appear_by_themselves_when_a_session_is_written(browser: Browser, t
     expect(page.locator("#head")).to_contain_text("7 sessions")
     context.close()
     server.stop()
+
+
+def test_prompts_are_filtered_opened_and_copied(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/prompts")
+    expect(page.locator(".prompt-list > li")).to_have_count(50)
+    page.keyboard.press("f")
+    page.keyboard.type("look part 377")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=look"))
+    row = page.locator(".prompt-list > li")
+    expect(row).to_have_count(1)
+    expect(row.locator(".badge.good")).to_have_text("finished")
+    expect(row).to_contain_text("$")
+    row.get_by_role("button", name="Copy resume command").click()
+    expect(row.locator("button.copied")).to_have_count(1)
+    assert page.evaluate("navigator.clipboard.readText()").endswith("aaaaaaaa-0000-4000-8000-000000000377")
+    row.locator("a.open").click()
+    page.wait_for_url(re.compile("/s/aaaaaaaa-0000-4000-8000-000000000377"))
+    expect(page.locator("article.item.prompt", has_text="Please look at part 377")).to_be_in_viewport()
+
+
+def test_the_results_say_how_many_hits_there_are_at_least(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search?q=fine")
+    expect(page.locator(".summary")).to_contain_text(re.compile(r"hits in (at least )?[\d,]+ sessions"))
+    expect(page.locator(".summary")).not_to_contain_text("+")

@@ -36,6 +36,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "ls": CommandRow(".sessions.ls", "List the sessions on this machine."),
         "show": CommandRow(".show.show", "Show a session: its turns, calls and sub-agents."),
         "search": CommandRow(".search.search", "Find text in all sessions."),
+        "prompts": CommandRow(".search.prompts", "List everything you typed, in all sessions."),
         "tree": CommandRow(".sessions.tree", "Show a tree of projects, sessions, forks and copies."),
         "files": CommandRow(".files.files", "List the files that a session read or changed."),
         "messages": CommandRow(".show.messages", "Print the messages that resuming a session would send."),

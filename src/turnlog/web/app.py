@@ -31,7 +31,7 @@ from turnlog.web.machine import Machine
 from turnlog.web.navigation import palette, session_rail
 from turnlog.web.quest import quest
 from turnlog.web.reading import replay_page, session_page
-from turnlog.web.search import search
+from turnlog.web.search import prompts_page, search
 
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -111,6 +111,7 @@ PAGE_MODULES = (
     palette,
     replay_page,
     search,
+    prompts_page,
     insights,
     live,
     notifications,

@@ -34,6 +34,7 @@ MAX_ANSWER_LINES = 40
 MAX_AGENT_LINES = 3
 _MAX_LINE_CHARS = 1000
 _MAX_NESTING = 8
+_ROUND_WORDS = {"new_session": "new session", "new_round": "new round", "resume": "resumed after a pause"}
 _OUTCOME_STYLES = {
     "finished": ("finished", "green"),
     "interrupted": ("interrupted", "yellow"),
@@ -63,7 +64,8 @@ class SessionStory:
         """Render one turn from its prompt to its outcome."""
         paint = self.screen.paint
         kind = f"{turn.kind} from {make_visible(turn.speaker.name)}" if turn.speaker.name else turn.kind
-        head = f"── {turn.number} · {kind} · {time_format.format_client_time(turn.started_at)} "
+        moment = time_format.format_client_time(turn.started_at)
+        head = f"── {turn.number} · {kind} · {_ROUND_WORDS[turn.round]} · {moment} "
         yield paint(head + "─" * max((self.screen.width or 80) - len(head), 2), "cyan")
         yield from self._render_prompt(turn)
         yield from self.render_events(turn)

@@ -15,6 +15,7 @@ TOP_MARGIN_PX = 10
 BOTTOM_MARGIN_PX = 24
 _AXIS_WIDTH_PX = 52
 _MAX_LABELS = 8
+_MAX_SHORT_LABEL_CHARS = 8
 """The maximum number of labels below a chart; a narrow chart hides every second label."""
 
 
@@ -73,7 +74,8 @@ def _render_axis_lines(frame: ChartFrame) -> Iterator[Markup]:
 
 
 def _render_labels(labels: Sequence[str]) -> Iterator[Markup]:
-    for number, place in enumerate(pick_label_places(len(labels), _MAX_LABELS)):
+    most = _MAX_LABELS if max(map(len, labels), default=0) <= _MAX_SHORT_LABEL_CHARS else _MAX_LABELS - 2
+    for number, place in enumerate(pick_label_places(len(labels), most)):
         x = (place + 0.5) / len(labels)
         anchor = "start" if x < 0.06 else "end" if x > 0.94 else "middle"
         kind = "label minor" if number % 2 else "label"

@@ -26,7 +26,7 @@ def build_time_panel(document: UsageRow) -> Panel:
     rows = _fill_gaps(document["rows"], kind)
     cost = [
         ChartColumn(
-            _format_period_label(row[name], kind),
+            _format_period_label(row[name], kind, rows),
             (row["cost_usd"],),
             _describe_period(row, name),
             _build_period_address(row[name], kind),
@@ -35,7 +35,7 @@ def build_time_panel(document: UsageRow) -> Panel:
     ]
     tokens = [
         ChartColumn(
-            _format_period_label(row[name], kind),
+            _format_period_label(row[name], kind, rows),
             tuple(row[key] for key in _TOKEN_FIELDS),
             _describe_period(row, name),
             _build_period_address(row[name], kind),
@@ -79,7 +79,7 @@ def build_cache_panel(document: UsageRow) -> Panel:
     rows = _fill_gaps(document["rows"], kind)
     points = [
         LinePoint(
-            _format_period_label(row[name], kind),
+            _format_period_label(row[name], kind, rows),
             share,
             f"{row[name]}: {amounts.format_share(row[_TOKEN_FIELDS[2]], _count_input_tokens(row))} of the input "
             f"from the cache,"
@@ -87,7 +87,7 @@ def build_cache_panel(document: UsageRow) -> Panel:
             _build_period_address(row[name], kind),
         )
         if (share := _compute_cache_share(row)) is not None
-        else LinePoint(_format_period_label(row[name], kind), None, f"{row[name]}: no usage")
+        else LinePoint(_format_period_label(row[name], kind, rows), None, f"{row[name]}: no usage")
         for row in rows
     ]
     chart = render_line_chart(
@@ -132,7 +132,7 @@ def build_blocks_panel(document: UsageRow) -> Panel:
     """Show five-hour blocks and the pace of the open block."""
     rows = document["rows"]
     columns = [
-        ChartColumn(_format_block_start(row)[5:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row))
+        ChartColumn(_format_block_start(row)[:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row))
         for row in rows
     ]
     heads = [
@@ -270,10 +270,14 @@ def _build_period_address(period: str | None, kind: str) -> str | None:
     return build_search_address(("after", first.isoformat()), ("before", last.isoformat()), ("kind", "prompt"))
 
 
-def _format_period_label(period: str | None, kind: str) -> str:
+def _format_period_label(period: str | None, kind: str, rows: Sequence[UsageRow] = ()) -> str:
+    """Return a label for the axis, with the year if the rows are from more than one year."""
     if period is None:
         return "?"
-    return _to_first_day(period).strftime("%b %Y" if kind == "monthly" else "%d %b").lstrip("0")
+    (name,) = GROUPINGS[kind].keys
+    years = {str(row[name])[:4] for row in (*rows[:1], *rows[-1:])}
+    form = "%b %Y" if kind == "monthly" else "%d %b %Y" if len(years) > 1 else "%d %b"
+    return _to_first_day(period).strftime(form).lstrip("0")
 
 
 def _to_first_day(period: str) -> date:

@@ -1,6 +1,6 @@
 // Keys that work on every page; pages add their own with `on`.
 
-const PAGES = { s: "/", f: "/search", i: "/insights", l: "/live", q: "/quest" };
+const PAGES = { s: "/", f: "/search", p: "/prompts", i: "/insights", l: "/live", q: "/quest" };
 const handlers = new Map();
 let prefix = "";
 

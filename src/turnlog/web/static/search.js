@@ -110,4 +110,9 @@ text.addEventListener("input", onInput);
 mode.addEventListener("change", changeMode);
 form.elements.sort.addEventListener("change", () => search());
 for (const control of controls) control.addEventListener("change", () => search(control));
+document.addEventListener("turnlog:indexed", () => {
+  // A search that reads files covers everything already.
+  const isPartial = results.firstElementChild.dataset.partial !== undefined;
+  if (isPartial && mode.value === "words" && !results.contains(document.activeElement)) search();
+});
 showControls(JSON.parse(results.firstElementChild.dataset.controls));

@@ -16,7 +16,9 @@ from turnlog.live.events.event import (
     PromptTyped,
     QuestionAsked,
     TextAnswered,
+    TodosChanged,
     ToolCalled,
+    TurnFinished,
     TurnInterrupted,
 )
 from turnlog.quest.demo_script import build_demo
@@ -88,12 +90,12 @@ def test_the_events_of_a_sub_agent_belong_to_the_companion_of_its_call() -> None
     story = Story()
     spawn(story, "c1", "Explore")
     spawn(story, "c2", "Plan")
-    story.add(PromptTyped, actor="a2", text="go")
-    story.add(PromptTyped, actor="a1", text="go")
+    story.add(TextAnswered, actor="a2", text="go")
+    story.add(TextAnswered, actor="a1", text="go")
     story.add(AgentFinished, call="c2", agent="a2")
     facts = {"a1": CompanionFacts("c1"), "a2": CompanionFacts("c2")}
     games = translate(story.events, facts)
-    assert [game.actor for game in games if game.game == "quest"] == ["c2", "c1"]
+    assert [game.actor for game in games if game.game == "text"] == ["c2", "c1"]
     assert [game.fields["agent"] for game in games if game.game == "agent_finish"] == ["c2"]
 
 
@@ -177,3 +179,26 @@ def test_unknown_and_repeated_ends_of_agents_do_nothing() -> None:
     story.add(AgentFinished, call="c1", agent="a1")
     story.add(AgentFinished, call="never")
     assert names(translate(story.events)).count("agent_finish") == 1
+
+
+def test_the_quest_the_tasks_the_streak_and_the_victory_on_the_screen_are_those_of_the_hero() -> None:
+    story = Story()
+    story.add(PromptTyped, text="quest", think="none")
+    spawn(story, "c1")
+    story.add(PromptTyped, actor="a1", text="task", think="ultra")
+    story.add(TodosChanged, actor="a1", items=[])
+    story.finish("Bash", "run", actor="a1")
+    story.add(TurnFinished, actor="a1", seconds=1.0)
+    games = translate(story.events, {"a1": CompanionFacts("c1")})
+    assert names(games) == ["enter", "quest", "agent_start", "result", "idle"]
+    assert games[3].fields["streak"] is None
+    assert games[4].actor == "c1"
+
+
+def test_a_sub_agent_that_has_finished_and_gets_a_further_task_comes_back() -> None:
+    story = Story()
+    spawn(story, "c1")
+    story.add(TextAnswered, actor="a1", text="hi")
+    story.add(AgentFinished, call="c1", agent="a1")
+    story.add(PromptTyped, actor="a1", text="more")
+    assert names(translate(story.events, {"a1": CompanionFacts("c1")}))[-2:] == ["agent_finish", "agent_start"]

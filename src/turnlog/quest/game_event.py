@@ -100,7 +100,9 @@ GAME_KINDS: dict[GameName, GameKind] = {
         "the session appears, or `session-start`", ("project", "title", "biome"), "enter", "a hero joins the party"
     ),
     "leave": GameKind("`session-end`", ("reason",), "poof", "the hero and its companions leave"),
-    "quest": GameKind("`prompt`", ("text", "level"), "walk", "quest text; fireworks if the prompt asks for thinking"),
+    "quest": GameKind(
+        "`prompt` of the main agent", ("text", "level"), "walk", "quest text; fireworks if the prompt asks for thinking"
+    ),
     "read": GameKind("`call` of category `read`", ("tool", "target"), "casting", "the tool's name in blue"),
     "write": GameKind("`call` of category `write`", ("tool", "target"), "writing", "the tool's name in green"),
     "bash": GameKind("`call` of category `run`", ("tool", "target"), "attack", "the tool's name in red"),
@@ -121,7 +123,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
         "a companion with its type as label",
     ),
     "agent_finish": GameKind("`agent-finish`", ("agent", "outcome"), "poof", "this companion alone leaves"),
-    "todos": GameKind("`todos`", ("items",), "", "the list of tasks"),
+    "todos": GameKind("`todos` of the main agent", ("items",), "", "the list of tasks"),
     "question": GameKind("`question`", ("text",), "waiting", "WAITS FOR YOU, also in the title of the tab"),
     "plan": GameKind("`plan`", ("text",), "waiting", "WAITS FOR YOU, also in the title of the tab"),
     "permission": GameKind(
@@ -131,7 +133,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
     "error": GameKind(
         "`error`", ("source", "text", "attempt"), "hurt", "an enemy hits the actor (`call`), or a storm (`api`)"
     ),
-    "turn_finish": GameKind("`turn-finish`", ("seconds",), "victory", "confetti"),
+    "turn_finish": GameKind("`turn-finish` of the main agent", ("seconds",), "victory", "confetti"),
     "interrupt": GameKind("`interrupt`", (), "idle", ""),
     "compact_start": GameKind("the state `compacting`, or `compaction`", (), "rest", "a camp, and Zzz"),
     "compact_end": GameKind("`compaction`, or the state `compacting` is over", (), "idle", "the mana refills"),
@@ -139,7 +141,7 @@ GAME_KINDS: dict[GameName, GameKind] = {
         "`context`", ("used", "window", "share"), "", "the mana bar: yellow over 75 % used, red over 90 %"
     ),
     "ship": GameKind("`ship`", ("kind", "url"), "pose", "SHIPPED"),
-    "idle": GameKind("`idle`", ("reason",), "idle", ""),
+    "idle": GameKind("`idle`, or `turn-finish` of a sub-agent", ("reason",), "idle", ""),
     "level_up": GameKind("enough experience", ("level", "chest"), "victory", "a chest, if there is an item for it"),
     "chest": GameKind("a bonus was won", ("chest", "reason"), "", "a bonus chest"),
     "flow": GameKind("a `result` or `think` of the main agent", ("meter",), "", "the flow meter"),

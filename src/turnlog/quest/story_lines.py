@@ -76,7 +76,8 @@ def describe_game(event: GameEvent) -> str:
 
 def _describe_result(fields: dict[str, Any]) -> str:
     if fields["category"] == "run" and fields["outcome"] == "ok":
-        return f"succeeds, {fields['streak']} in a row" if fields["streak"] > 1 else "succeeds"
+        streak = fields["streak"] or 0
+        return f"succeeds, {streak} in a row" if streak > 1 else "succeeds"
     return "" if fields["outcome"] in ("ok", "failed", "background") else f"is refused ({fields['outcome']})"
 
 

@@ -232,6 +232,8 @@ class GameTranslator:
         match event:
             case SessionStarted():
                 return self.enter(time)
+            case PromptTyped() | TodosChanged() if actor != MAIN_ACTOR:
+                return []  # the quest and the tasks on the screen are the hero's
             case PromptTyped():
                 return [self._build("quest", actor, time, text=cut_text(event.text), level=event.think)]
             case ToolCalled():
@@ -270,6 +272,8 @@ class GameTranslator:
                         "error", actor, time, source=event.source, text=cut_text(event.text), attempt=event.attempt
                     )
                 ]
+            case TurnFinished() if actor != MAIN_ACTOR:  # the victory is the hero's
+                return [self._build("idle", actor, time, reason="its turn is over")]
             case TurnFinished():
                 return [self._build("turn_finish", actor, time, seconds=event.seconds)]
             case TurnInterrupted():
@@ -311,6 +315,6 @@ class GameTranslator:
                 events += self._end_wait(actor, event.time)
         if is_command(event) and event.outcome in ("ok", "failed"):
             self._streaks[actor] = self._streaks.get(actor, 0) + 1 if event.outcome == "ok" else 0
-        streak = self._streaks.get(actor, 0)
+        streak = self._streaks.get(actor, 0) if actor == MAIN_ACTOR else None
         fields = {"category": event.category, "outcome": event.outcome, "streak": streak}
         return [*events, self._build("result", actor, event.time, **fields)]

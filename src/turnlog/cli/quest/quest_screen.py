@@ -60,6 +60,8 @@ class QuestScreen:
         self._chest_id = ""
         self._problem = ""
         self._has_step = False
+        self.trouble = ""
+        """Why nothing can be counted."""
         self.speed = 1.0
         self.is_paused = self.is_quitting = False
 
@@ -242,7 +244,7 @@ class QuestScreen:
             lines = list(list_panel_lines(self._state))
         if self.is_paused:
             lines.append("Paused; Space goes on.")
-        if problem := self._problem or profile.get("problem"):
+        if problem := self._problem or self.trouble or profile.get("problem"):
             lines.append(problem)
         return lines
 

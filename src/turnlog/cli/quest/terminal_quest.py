@@ -42,6 +42,10 @@ class QuestSource(Protocol):
         """Whether there will be no further event."""
 
     @property
+    def problem(self) -> str | None:
+        """Why nothing can be counted; None if it can, or need not be."""
+
+    @property
     def is_live(self) -> bool:
         """Whether events happen now, and what a person chooses is saved."""
 
@@ -54,6 +58,10 @@ class LiveSource:
     def __init__(self, feed: QuestFeed) -> None:
         self._feed = feed
         self._next = 0.0
+
+    @property
+    def problem(self) -> str | None:
+        return self._feed.problem
 
     def read_snapshot(self) -> dict[str, Any]:
         return {"sessions": self._feed.build_snapshot()["sessions"], "profile": to_plain_value(read_quest_profile())}
@@ -69,7 +77,7 @@ class LiveSource:
 class ScriptSource:
     """A replay, or the demo."""
 
-    is_live = False
+    is_live, problem = False, None
 
     def __init__(self, script: QuestScript, profile: QuestProfile) -> None:
         self._script = script
@@ -163,6 +171,7 @@ def _advance(source: QuestSource, screen: QuestScreen, seconds: float) -> None:
     if source.is_live or passed or not screen.is_paused:
         for event in source.take_events(passed):
             screen.add_event(event)
+        screen.trouble = source.problem or ""
 
 
 def _read_profile_time() -> int:

@@ -250,3 +250,20 @@ def test_a_snapshot_in_the_middle_leads_to_the_same_party_as_all_events() -> Non
             world = step_world(world, event.to_document(), 0)
         world = step_world(world, None, 5)
         assert sorted(hero.session for hero in world.party) == sorted(hero["session"] for hero in whole)
+
+
+def test_a_chosen_session_is_shown_even_if_it_is_not_active_and_joins_when_it_goes_on(machine: LiveMachine) -> None:
+    machine.write(1, prompt={"content": "Old"})
+    old = machine.path(1).read_bytes().replace(b"2026-", b"2024-")
+    machine.path(1).write_bytes(old)
+    os.utime(machine.path(1), (1_700_000_000, 1_700_000_000))
+    machine.write(2, prompt={"content": "Another"})
+    hero = HeroFacts(machine.name(1), "/home/dana/webshop", "Old work")
+    machine.feed = QuestFeed(Watcher([machine.folder], [machine.path(1)]), None, hero)
+    shown = machine.feed.build_snapshot()["sessions"]
+    assert [(one["session"], one["title"], one["mode"]) for one in shown] == [(machine.name(1), "Old work", "idle")]
+    machine.register(1, status="busy")
+    machine.write(1, prompt={"content": "Go on"})
+    machine.poll_until(lambda: "quest" in machine.names(1))
+    assert machine.names(1).count("quest") == 1
+    assert not machine.names(2)

@@ -327,3 +327,45 @@ def test_a_key_skips_the_wobble_and_a_single_offer_is_claimed_by_itself() -> Non
 
 def test_levels_cost_a_hundred_times_their_square() -> None:
     assert [compute_level(xp) for xp in (0, 99, 100, 399, 400, 249_999, 250_000)] == [0, 0, 1, 1, 2, 49, 50]
+
+
+_REBUILDER = """
+import sys
+from pathlib import Path
+from tests.quest.stories import OTHER_SESSION, SESSION, tell
+from turnlog.quest.ledger import ProfileKeeper
+def read_slowly(events):
+    for number, event in enumerate(events):
+        if number == 20:
+            print("half", flush=True)
+            sys.stdin.readline()
+        yield event
+kinds = sys.argv[2].split(",")
+ProfileKeeper(Path(sys.argv[1])).recount_sessions(
+    [(OTHER_SESSION, tell(kinds, OTHER_SESSION, pause=2)), (SESSION, read_slowly(tell(kinds)))]
+)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_rebuild_that_is_killed_in_the_middle_leaves_the_profile_as_it_was(tmp_path: Path) -> None:
+    kinds = ["read", "ok", "think", "todo", "write", "agent"] * 6
+    keeper, events = ProfileKeeper(tmp_path), tell(kinds)
+    before = count_all(tmp_path, events[:15])
+    root = Path(__file__).parents[2]
+    killed = subprocess.Popen(
+        [sys.executable, "-c", _REBUILDER, str(tmp_path), ",".join(kinds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    assert killed.stdout is not None
+    assert killed.stdout.readline() == "half\n"
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate(timeout=60)
+    assert to_facts(keeper.read_profile()) == to_facts(before)
+    keeper.recount_session(SESSION, events)
+    keeper.recount_session(OTHER_SESSION, tell(kinds, OTHER_SESSION, pause=2))
+    assert keeper.read_profile().xp == count_all(tmp_path / "x", events, tell(kinds, OTHER_SESSION, pause=2)).xp

@@ -107,6 +107,7 @@ full: check test slow
 
 screenshots: setup
 	$(BIN)/python scripts/make_screenshots.py
+	$(BIN)/python scripts/make_quest_pictures.py
 	$(BIN)/python scripts/make_chat_screenshot.py
 	$(if $(wildcard .backends/phoenix),$(BIN)/python scripts/make_trace_screenshot.py)
 

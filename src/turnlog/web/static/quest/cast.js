@@ -1,12 +1,14 @@
 // Heroes with what they wear, companions, enemies, the camp and the chest.
 
-import { frameOf } from "./animations.js";
+import { durationOf, frameOf } from "./animations.js";
+import { scatter } from "./scenery.js";
 import { findPlace, placeCompanion, placeHero } from "./stage.js";
 import { LIFE } from "./world.js";
 
 const CALM_FRAME = 8;
 const CHEST_PLACE = { x: 262, y: 152 };
 const POOF_HAT_FRAMES = 5;
+const CONFETTI = 26;
 
 /** Draw everybody, the farther ones first. */
 export function drawCast(context, state, art, calm) {
@@ -57,6 +59,19 @@ function drawHero(context, state, art, hero, place, calm) {
   if (hero.anim === "rest") drawCamp(context, state, art, place, calm);
   art.drawFrame(context, "hero", hero.anim, frame, place.x, place.y, art.heroSheet(hero.session));
   dressHero(context, art, hero, worn, place, frame);
+  if (hero.anim === "victory" && !calm) drawConfetti(context, hero, place);
+}
+
+function drawConfetti(context, hero, place) {
+  const share = hero.age / durationOf(hero.anim);
+  context.globalAlpha = Math.max(0, 1 - share);
+  for (let number = 0; number < CONFETTI; number += 1) {
+    const x = place.x + 16 + (scatter(number) - 0.5) * (24 + share * 70);
+    const y = place.y - 4 - scatter(number + 30) * 34 * (1 - (1 - share) ** 2) + share * share * (30 + scatter(number + 60) * 24);
+    context.fillStyle = BURSTS.level.concat(BURSTS.chest)[number % 7];
+    context.fillRect(Math.round(x + Math.sin(hero.age / 9 + number) * 2), Math.round(y), 1 + (number % 2), 1 + ((number + hero.age) % 14 < 7 ? 1 : 0));
+  }
+  context.globalAlpha = 1;
 }
 
 /** Put the hat and the face on the head, wherever it is in this frame. */

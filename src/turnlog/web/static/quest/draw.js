@@ -4,7 +4,7 @@ import { HEIGHT, WIDTH } from "./art.js";
 import { drawCast } from "./cast.js";
 import { drawBackdrop, drawForeground, drawSky } from "./scenery.js";
 import { drawShows } from "./shows.js";
-import { drawSigns, drawWaitShade } from "./signs.js";
+import { drawSigns, drawWaitLight } from "./signs.js";
 
 /**
  * Draw a frame. `calm` is for people who want less motion: nothing scrolls, flashes or shakes, and poses replace animations.
@@ -18,7 +18,7 @@ export function draw(context, state, art, { calm = false, isKnown = true } = {})
     return writeLines(context, art, ["Looking for heroes .."]);
   }
   drawBackdrop(context, state, art, calm);
-  drawWaitShade(context, state);
+  drawWaitLight(context, state, calm);
   drawCast(context, state, art, calm);
   drawForeground(context, state, art, calm);
   drawShows(context, state, art, calm);

@@ -7,6 +7,8 @@ const SKY_HEIGHT = 160;
 const STARS = 70;
 const FLOATERS = 26;
 const DROPS = 70;
+/** Percent of darkness for each of the 200 steps of a storm. */
+const MAX_GLOOM = 0.24;
 /** When each light begins, in minutes of the day; between two, one changes into the other. */
 const LIGHTS = [
   [0, "night"],
@@ -45,6 +47,10 @@ export function drawBackdrop(context, state, art, calm) {
   const biome = state.biome ?? 0;
   drawScene(context, state, art, biome, calm, 1);
   if (state.former !== null && state.fade > 0) drawScene(context, state, art, state.former, calm, state.fade / 100);
+  if (state.storm > 0) {
+    context.fillStyle = `rgb(16 18 44 / ${Math.round(state.storm * MAX_GLOOM)}%)`;
+    context.fillRect(0, 0, WIDTH, HEIGHT);
+  }
 }
 
 function drawScene(context, state, art, number, calm, alpha) {
@@ -57,7 +63,7 @@ function drawScene(context, state, art, number, calm, alpha) {
   const scroll = calm ? 0 : state.scroll / 10;
   if (image) for (const layer of biome.layers) if (layer.name !== "front") drawLayer(context, image, layer, scroll);
   context.globalAlpha = 1;
-  tint(context, light, alpha);
+  if (!biome.only) tint(context, light, alpha);
   drawAir(context, state, AIR[biome.air], scroll, calm, alpha);
 }
 
@@ -245,8 +251,6 @@ function wrap(value, span) {
 
 function drawStorm(context, state, calm) {
   const share = state.storm / 200;
-  context.fillStyle = `rgb(16 18 44 / ${Math.round(share * 46)}%)`;
-  context.fillRect(0, 0, WIDTH, HEIGHT);
   context.fillStyle = "rgb(170 200 255 / 55%)";
   const seconds = calm ? 0 : state.clock / 100;
   for (let number = 0; number < DROPS * share; number += 1) {

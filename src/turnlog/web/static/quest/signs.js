@@ -1,9 +1,9 @@
 // What is written and shown over the scene: quest, mana, thoughts, thrown names, todos, waits, banners, fireworks.
 
-import { WIDTH } from "./art.js";
+import { HEIGHT, WIDTH } from "./art.js";
 import { drawBubble, drawPanel } from "./frames.js";
 import { findPlace, placeCompanion, placeHero } from "./stage.js";
-import { LIFE, focusOf } from "./world.js";
+import { LIFE, focusOf, listWaiting } from "./world.js";
 
 export const TOOL_COLOURS = { bash: "#ff7a70", read: "#7ab8ff", write: "#7ee08a", web: "#ffe36e", agent: "#c99aff", other: "#d4d4de" };
 const EDGE = "#1b1325";
@@ -30,12 +30,26 @@ export function drawSigns(context, state, art, calm) {
   drawWaits(context, state, art, calm);
 }
 
-/** Darken the scene while somebody waits for a person, so that nobody can miss who. */
-export function drawWaitShade(context, state) {
-  const waits = state.party.some((hero) => hero.waiting || hero.companions.some((one) => one.waiting));
-  if (!waits) return;
+/** While somebody waits for a person, the scene is dark and they stand in the light, so that nobody can miss who it is. */
+export function drawWaitLight(context, state, calm) {
+  const places = listWaiting(state).map((wait) => findPlace(state, wait.session, wait.actor)).filter(Boolean);
+  if (places.length === 0) return;
   context.fillStyle = "rgb(14 8 34 / 42%)";
-  context.fillRect(0, 0, WIDTH, 200);
+  context.fillRect(0, 0, WIDTH, HEIGHT);
+  for (const place of places) drawBeam(context, place, calm ? 1 : pulseOf(state));
+}
+
+function pulseOf(state) {
+  return 0.5 + 0.5 * Math.sin(state.clock / 12);
+}
+
+function drawBeam(context, place, pulse) {
+  context.fillStyle = `rgb(255 227 110 / ${Math.round(18 + pulse * 18)}%)`;
+  const foot = place.y + place.size / 2;
+  for (let row = 0; row < foot; row += 2) {
+    const half = place.size * (0.25 + (0.5 * row) / foot);
+    context.fillRect(Math.round(place.x - half), row, Math.round(half * 2), 2);
+  }
 }
 
 // -- names
@@ -248,12 +262,7 @@ function drawWaits(context, state, art, calm) {
 function drawWait(context, state, art, hero, actor, waiting, calm) {
   const place = findPlace(state, hero.session, actor);
   if (!place) return;
-  const pulse = calm ? 1 : 0.5 + 0.5 * Math.sin(state.clock / 12);
-  context.fillStyle = `rgb(255 227 110 / ${Math.round(14 + pulse * 16)}%)`;
-  for (let row = 0; row < place.y + 14; row += 2) {
-    const half = place.size * 0.25 + (row / place.y) * place.size * 0.5;
-    context.fillRect(Math.round(place.x - half), row, Math.round(half * 2), 2);
-  }
+  const pulse = calm ? 1 : pulseOf(state);
   const crowd = state.party.length > 3 && state.party.filter((one) => one.waiting).length > 1;
   const words = art.wrap(waiting.text, crowd ? 50 : 140, crowd ? 1 : 3);
   const lines = crowd ? ["FOR YOU!"] : ["WAITS FOR YOU!", ...(waiting.kind in WAIT_WORDS ? [`(${WAIT_WORDS[waiting.kind]})`] : []), ...words];

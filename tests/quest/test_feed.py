@@ -183,13 +183,28 @@ def test_a_hero_leaves_when_its_file_is_deleted(machine: LiveMachine) -> None:
     assert feed.build_snapshot()["sessions"] == []
 
 
+def test_while_the_profile_is_locked_the_party_goes_on_and_what_happens_is_counted_afterwards(
+    machine: LiveMachine, tmp_path: Path
+) -> None:
+    keeper = ProfileKeeper(tmp_path, busy_timeout_ms=10)
+    keeper.count_events(tell([]))
+    feed = machine.open_feed(keeper=keeper)
+    machine.register(1, status="busy")
+    with keeper.file.write():
+        machine.write(1, prompt={"content": "Fix"}, call={"call": "c1", "name": "Read"}, result={"call": "c1"})
+        machine.poll_until(lambda: "result" in machine.names(1))
+        assert "locked" in (feed.problem or "")
+    machine.poll_until(lambda: feed.problem is None)
+    assert keeper.read_profile().xp == 5
+
+
 def test_the_party_goes_on_if_the_profile_cannot_be_written(machine: LiveMachine, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     feed = machine.open_feed(keeper=ProfileKeeper(tmp_path / "file"))
     machine.register(1, status="busy")
     machine.write(1, prompt={"content": "Fix"}, call={"call": "c1", "name": "Read"}, result={"call": "c1"})
-    machine.poll_until(lambda: "result" in machine.names(1) or feed.problem is not None)
-    machine.poll_until(lambda: "enter" in machine.names(1))
+    machine.poll_until(lambda: "result" in machine.names(1))
+    machine.poll_until(lambda: feed.problem is not None)
     assert "file" in (feed.problem or "")
 
 

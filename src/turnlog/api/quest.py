@@ -15,7 +15,7 @@ from turnlog.errors import Unreadable
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.watcher import Watcher
 from turnlog.quest.cosmetics import COSMETICS, Cosmetic
-from turnlog.quest.feed import QuestFeed
+from turnlog.quest.feed import LIVE_BUSY_TIMEOUT_MS, QuestFeed
 from turnlog.quest.game_event import GameEvent
 from turnlog.quest.ledger import ProfileKeeper
 from turnlog.quest.profile import QuestProfile
@@ -107,7 +107,7 @@ def open_quest_feed(
     folders = list_config_folders(config) if config_dirs is None else config_dirs
     path = None if session is None else locate_session(session, config)
     watcher = Watcher(folders, None if path is None else [path], reports=HookReports(data_dir()))
-    keeper = ProfileKeeper(data_dir()) if config_dirs is None else None
+    keeper = ProfileKeeper(data_dir(), LIVE_BUSY_TIMEOUT_MS) if config_dirs is None else None
     return QuestFeed(watcher, keeper, None if path is None else describe_hero(path))
 
 

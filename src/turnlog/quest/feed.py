@@ -33,6 +33,11 @@ from turnlog.quest.party_state import PartyState
 from turnlog.quest.translation import CompanionFacts, GameTranslator, HeroFacts
 
 MAX_PARTY_HEROES = 8
+MAX_UNCOUNTED_EVENTS = 20_000
+"""More are left to `--rebuild`."""
+LIVE_BUSY_TIMEOUT_MS = 1000
+"""How long the party waits for a process that counts; otherwise it tries again."""
+_RETRY_SECONDS = 2.0
 _COLUMN_ORDER = ("needs", "working", "idle")
 _WAITING_KINDS = ("waiting", "permission")
 
@@ -60,6 +65,8 @@ class QuestFeed:
         self._started = time.monotonic()
         self.problem: str | None = None
         """Why the profile can't be written; None if it can."""
+        self._uncounted: list[AnyEvent] = []
+        self._next_try = 0.0
         watcher.poll()  # what happened before is history
         if hero is not None:
             self._absent = GameTranslator(hero)
@@ -89,16 +96,20 @@ class QuestFeed:
         return self._show(found)
 
     def _count_events(self, events: Sequence[AnyEvent]) -> list[EventReward]:
-        """Count events; if the profile can't be written, the party goes on without it."""
-        if self._keeper is not None and events:
-            try:
-                rewards = self._keeper.count_events(events)
-            except TurnlogError as error:
-                self.problem = str(error)
-            else:
-                self.problem = None
-                return rewards
-        return [EventReward() for _ in events]
+        """Count events; while the profile can't be written, the party goes on, and they are counted later."""
+        nothing = [EventReward() for _ in events]
+        if self._keeper is None:
+            return nothing
+        self._uncounted = [*self._uncounted, *events][-MAX_UNCOUNTED_EVENTS:]
+        if not self._uncounted or time.monotonic() < self._next_try:
+            return nothing
+        try:
+            rewards = self._keeper.count_events(self._uncounted)
+        except TurnlogError as error:
+            self.problem, self._next_try = str(error), time.monotonic() + _RETRY_SECONDS
+            return nothing
+        self.problem, self._uncounted = None, []
+        return rewards[len(rewards) - len(events) :]
 
     def _show(self, events: Sequence[GameEvent]) -> list[GameEvent]:
         at = time.monotonic() - self._started

@@ -43,7 +43,7 @@ from turnlog.quest.experience import (
 )
 from turnlog.quest.game_event import XpGrant
 from turnlog.quest.profile import EMPTY_PROFILE, QuestProfile, QuestStats, build_profile
-from turnlog.quest.profile_store import DamagedProfile, ProfileFile
+from turnlog.quest.profile_store import BUSY_TIMEOUT_MS, DamagedProfile, ProfileFile
 
 _decode_progress = msgspec.json.Decoder(SessionProgress).decode
 _COLUMNS: dict[DeedKind, tuple[str, ...]] = {
@@ -81,8 +81,8 @@ class EventReward(NamedTuple):
 class ProfileKeeper:
     """The profile in a data folder."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self.file = ProfileFile(data_dir)
+    def __init__(self, data_dir: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        self.file = ProfileFile(data_dir, busy_timeout_ms)
 
     def read_profile(self, problem: str | None = None) -> QuestProfile:
         """Return the profile without changing anything; a damaged one is empty, and says so."""

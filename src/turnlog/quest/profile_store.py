@@ -66,8 +66,9 @@ class DamagedProfile(TurnlogError):
 class ProfileFile:
     """The file of a profile, opened for each use, so that it can be set aside at any time."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
         self.folder = data_dir
+        self._busy_timeout_ms = busy_timeout_ms
         self.path = data_dir / PROFILE_FILE_NAME
 
     @contextmanager
@@ -119,7 +120,7 @@ class ProfileFile:
         with self._explain_failures():
             db = apsw.Connection(str(self.path), flags)
             try:
-                db.set_busy_timeout(BUSY_TIMEOUT_MS)
+                db.set_busy_timeout(self._busy_timeout_ms)
                 with open_write_transaction(db):
                     if db.pragma("user_version") == 0:  # otherwise another process was faster
                         db.execute(_SCHEMA)
@@ -135,7 +136,7 @@ class ProfileFile:
     def _connect(self, flags: int) -> Iterator[apsw.Connection]:
         db = apsw.Connection(str(self.path), flags)
         try:
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            db.set_busy_timeout(self._busy_timeout_ms)
             self._check_version(db)
             yield db
         finally:

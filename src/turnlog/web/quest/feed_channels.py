@@ -21,7 +21,7 @@ from turnlog.errors import TurnlogError
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.page_updates import PageUpdate, encode_update_data
 from turnlog.live.watcher import Watcher
-from turnlog.quest.feed import QuestFeed
+from turnlog.quest.feed import LIVE_BUSY_TIMEOUT_MS, QuestFeed
 from turnlog.quest.ledger import ProfileKeeper
 from turnlog.quest.profile import EMPTY_PROFILE, QuestProfile
 from turnlog.quest.replay_script import QuestScript
@@ -45,7 +45,7 @@ class QuestChannel(Channel):
         hero = None if session is None else HeroFacts(session.path.stem, session.project, session.title)
         watcher = Watcher(machine.config_dirs, chosen, reports=HookReports(machine.data_dir))
         # The made-up sessions of an empty machine earn nothing.
-        self._keeper = ProfileKeeper(machine.data_dir)
+        self._keeper = ProfileKeeper(machine.data_dir, LIVE_BUSY_TIMEOUT_MS)
         self._feed = QuestFeed(watcher, None if machine.is_demo else self._keeper, hero)
         self._count = 0
         self._checked = 0.0

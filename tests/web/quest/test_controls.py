@@ -67,6 +67,7 @@ def read_face(page: Page) -> Any:
 def test_a_replay_can_be_moved_to_any_time(page: Page) -> None:
     open_quest(page, f"/quest?replay={recorded_file('2.1.325/agents').stem}")
     page.locator("[data-act=pause]").click()
+    wait_until(page, lambda: read_state(page)["profile"], "the profile")
     seconds = page.evaluate("document.querySelector('.quest').quest.script.seconds")
     page.evaluate(MOVE_RANGE, seconds)
     end = read_state(page)
@@ -170,9 +171,8 @@ def test_less_motion_shows_poses_that_do_not_move(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     open_quest(page, DEMO)
     page.locator("[data-act=pause]").click()
-    for _ in range(2):
-        send_event(page, "choose", biome=0)
-        step_frames(page, 60)  # what has begun to fade or to fly is over
+    page.evaluate(MOVE_RANGE, 10_000)
+    step_frames(page, 400)  # what has begun to fade or to fly is over
     before = page.evaluate(PICTURE)
     step_frames(page, 2)
     assert page.evaluate(PICTURE) == before
@@ -204,8 +204,8 @@ def test_a_tap_on_a_hero_follows_it(browser: Browser, server: Server) -> None:
     assert box is not None
     scale = box["width"] / 320
     page.touchscreen.tap(box["x"] + (place["x"] + 16) * scale, box["y"] + (place["y"] + 18) * scale)
-    state = read_state(page)
-    assert state["choice"]["follow"] == state["party"][1]["session"]
+    other = read_state(page)["party"][1]["session"]
+    wait_until(page, lambda: read_state(page)["choice"]["follow"] == other, "the tapped hero is followed")
     context.close()
 
 

@@ -186,6 +186,7 @@ async function openChest() {
 async function openWardrobe() {
   try {
     const { Wardrobe } = await import("./wardrobe.js");
+    if (!state.profile) applyProfile(await json("/quest/profile"));
     wardrobe ??= new Wardrobe(document.getElementById("wardrobe"), art, { isDemo: Boolean(demo), getProfile, change: applyProfile, notify });
     await wardrobe.open(one("[data-act=wardrobe]"));
   } catch (error) {

@@ -133,6 +133,24 @@ def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOW
     return found
 
 
+def count_unsaid_letters(placed: PlacedLine) -> int | None:
+    """Count the characters of an answer that consists of one call or one thought; return None for any other line.
+
+    Most answers do, and a first look at them needs only their length (`list_search_texts` gives their text).
+    """
+    line, message = placed.line, placed.line.message
+    if line.type != "assistant" or message is None or placed.is_flawed:
+        return None
+    content = message.content
+    if type(content) is not list or len(content) != 1 or line.tool_use_result is not None or line.asides:
+        return None
+    block = content[0]
+    if block.type == "tool_use":
+        strings = list_readable_strings(block.input, _NO_OPAQUE_FIELDS)
+        return len(block.name or "") + sum(map(len, strings)) + len(strings)  # joined by line ends
+    return len(block.thinking) if block.type == "thinking" and block.thinking is not None else None
+
+
 def _build_text(line: TextLine, text: str) -> SearchText:
     if line.type == "assistant":
         is_error = bool(line.is_api_error_message)

@@ -16,13 +16,14 @@ from msgspec import Struct
 from turnlog.entries.tail import Checkpoint, make_checkpoint, read_tail
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.texts.line_heads import PlacedHead, read_line_heads
-from turnlog.session.texts.lines import PlacedLine, is_whole_entry, read_text_lines
+from turnlog.session.texts.lines import PlacedLine, TextLine, is_whole_entry, read_text_lines
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.session.texts.texts import (
     SAID_KINDS,
     TEXT_KINDS,
     SearchText,
     ShownEarlier,
+    count_unsaid_letters,
     find_whole_file_path,
     list_search_texts,
 )
@@ -268,20 +269,28 @@ class BatchReader:
 
     def _read_lines(self, lines: Iterable[bytes], start: int) -> None:
         if self.part == "conversation":
-            for placed in read_line_heads(lines, start):
-                if placed is None:
-                    self.outline.broken += 1
-                elif isinstance(placed, PlacedHead):
-                    self._read_head(placed)
-                else:
-                    self._read_entry(placed)
+            self._read_conversation(lines, start)
             return
         read_entry = self._read_rest if self.part == "rest" else self._read_entry
-        for whole in read_text_lines(lines, start):
-            if whole is None:
+        for placed in read_text_lines(lines, start):
+            if placed is None:
                 self.outline.broken += 1
             else:
-                read_entry(whole)
+                read_entry(placed)
+
+    def _read_conversation(self, lines: Iterable[bytes], start: int) -> None:
+        for placed in read_line_heads(lines, start):
+            if placed is None:
+                self.outline.broken += 1
+            elif isinstance(placed, PlacedHead):
+                self._follow_outline(placed)
+            elif (letters := count_unsaid_letters(placed)) is not None:
+                best = count_line(self.answers, placed.line, self.task.path, placed.offset)
+                if best is not None:
+                    best.letters += letters
+                self._follow_outline(placed)
+            else:
+                self._read_entry(placed)
 
     def _read_plain_text(self, data: bytes, start: int) -> None:
         text = data.decode("utf-8", "replace")
@@ -314,10 +323,10 @@ class BatchReader:
         if texts:
             self._add_texts(placed, texts, model, shown_path)
 
-    def _read_head(self, placed: PlacedHead) -> None:
-        """Read a line that contains no conversation."""
+    def _follow_outline(self, placed: PlacedLine | PlacedHead) -> None:
+        """Read a line in which nothing is said."""
         if (moved := self.outline.find_move(placed.line)) is not None:
-            self._add_texts(placed, [SearchText("other", moved)], None, None)
+            self._add_texts(placed, [SearchText("other", moved)], self._find_model(placed.line), None)
         self.outline.add_placed_line(placed)
 
     def _read_rest(self, placed: PlacedLine) -> None:
@@ -328,9 +337,12 @@ class BatchReader:
         if shown_path is not None:
             self.task.files.add(shown_path)
         if texts:
-            name = line.message.model if line.type == "assistant" and line.message is not None else None
-            model = (self.models.get(name) or self._number_model(name)) if name else None
-            self._add_texts(placed, texts, model, shown_path)
+            self._add_texts(placed, texts, self._find_model(line), shown_path)
+
+    def _find_model(self, line: TextLine) -> int | None:
+        """Return the number of the model that wrote a line."""
+        name = line.message.model if line.type == "assistant" and line.message is not None else None
+        return (self.models.get(name) or self._number_model(name)) if name else None
 
     def _number_model(self, model: str) -> int:
         number = self.models[model] = self.names.get_number("model", model)

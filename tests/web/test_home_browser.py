@@ -280,3 +280,17 @@ def test_the_results_say_how_many_hits_there_are_at_least(page: Page) -> None:
     page.goto("/search?q=fine")
     expect(page.locator(".summary")).to_contain_text(re.compile(r"hits in (at least )?[\d,]+ sessions"))
     expect(page.locator(".summary")).not_to_contain_text("+")
+
+
+def test_a_panel_is_saved_as_csv_svg_and_png(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/insights?range=all")
+    panel = page.locator("#stack")
+    expect(panel.locator(".exports button")).to_have_count(3)
+    starts = {"CSV": b"From,All", "SVG": b"<svg", "PNG": b"\x89PNG"}
+    for name, start in starts.items():
+        with page.expect_download() as saved:
+            panel.get_by_role("button", name=name).click()
+        assert saved.value.suggested_filename == f"turnlog-stack.{name.lower()}"
+        assert saved.value.path().read_bytes().startswith(start)

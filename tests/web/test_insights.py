@@ -119,7 +119,7 @@ def test_every_chart_has_words_and_a_table_and_every_panel_says_what_is_counted(
         assert '<p class="definition">' in panel
         assert "<table" in panel or '<p class="muted">' in panel
     charts = re.findall(r'<svg class="plot"[^>]*>', text)
-    assert len(charts) == 5
+    assert len(charts) == 7
     assert all('role="img"' in chart and 'aria-label="' in chart for chart in charts)
     assert " style=" not in text
 
@@ -127,7 +127,7 @@ def test_every_chart_has_words_and_a_table_and_every_panel_says_what_is_counted(
 def test_columns_lead_to_what_was_said_then(folders: Folders, client: TestClient) -> None:
     day = usage(folders, "daily")["rows"][0]["day"]
     text = html.unescape(client.get("/insights?range=all").text)
-    found = re.search(rf'data-words="{day}:[^"]+" data-href="([^"]+)"', text)
+    found = re.search(rf'data-words="{day}:[^"]+" data-href="(/search[^"]+)"', text)
     assert found is not None
     answer = client.get(found[1])
     assert answer.status_code == 200
@@ -272,3 +272,29 @@ def test_periods_without_usage_are_a_part_of_the_picture(tmp_path: Path, days: i
     assert first.count('class="mark"') >= days // (7 if kind == "week" else 31)
     assert len(tables(text)["time"]) == 4
     place.close()
+
+
+def money(text: str) -> float:
+    return float(text.replace("$", "").replace(",", ""))
+
+
+@pytest.mark.parametrize("by", ["project", "model"])
+def test_the_sessions_behind_a_part_of_a_stack_have_the_same_sum(client: TestClient, by: str) -> None:
+    text = client.get(f"/insights?range=all&by={by}").text
+    stack = re.search(r'<section class="panel[^"]*" id="stack".*?</section>', text, re.DOTALL)
+    assert stack
+    links = re.findall(r'<a href="(/insights/sessions[^"]+)"><bdi>(\$[\d.,]+)</bdi>', stack[0])
+    assert any(f"{by}=" in html.unescape(href) for href, _ in links)
+    for href, figure in links:
+        rows = tables(client.get(html.unescape(href)).text)["sessions"]
+        assert money(rows[-1][3]) == pytest.approx(money(figure), abs=0.0051)
+        assert sum(money(row[3]) for row in rows[1:-1]) == pytest.approx(money(figure), abs=0.01 * len(rows))
+
+
+def test_the_stack_and_the_treemap_add_up_to_the_report(folders: Folders, client: TestClient) -> None:
+    total = usage(folders, "model")["total"]
+    found = tables(client.get("/insights?range=all").text)
+    assert money(found["stack"][-1][1]) == pytest.approx(total["cost_usd"], abs=0.0051)
+    assert money(found["treemap"][-1][2]) == pytest.approx(total["cost_usd"], abs=0.0051)
+    tokens = tables(client.get("/insights?range=all&measure=messages&by=model").text)["stack"]
+    assert tokens[-1][1] == f"{total['messages']:,}"

@@ -167,7 +167,7 @@ def test_a_chart_tells_what_one_points_at_by_mouse_and_by_keys(page: Page) -> No
     from playwright.sync_api import expect
 
     page.goto("/insights?range=all")
-    chart = page.locator(".field-of-marks").first
+    chart = page.locator("#time .field-of-marks").first
     chart.locator(".mark").last.hover()
     expect(page.locator(".tip")).to_contain_text("$")
     page.mouse.move(0, 0)

@@ -31,10 +31,11 @@ from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.store.usage.usage_document import load_usage_report
 from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
+from turnlog.store.usage.usage_series import list_usage_points
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache
-from turnlog.web.insights import periods, rankings
+from turnlog.web.insights import breakdown, periods, rankings, session_sums
 from turnlog.web.insights.panels import Panel
 from turnlog.web.machine import Machine
 from turnlog.web.reading.links import text_address
@@ -58,6 +59,10 @@ class InsightsFilter(NamedTuple):
     until: str = ""
     project: str = ""
     model: str = ""
+    by: str = ""
+    """What the stacked chart is divided by: `project` if empty."""
+    measure: str = ""
+    """What it adds up: `cost` if empty."""
 
     def address(self, path: str = "/insights", **changes: str) -> str:
         """Return the address for this filter with some changes."""
@@ -87,6 +92,8 @@ def show_insights(request: HttpRequest) -> Response:
         "insights.html",
         filters=filters,
         ranges=TIME_RANGES,
+        dimensions=list(breakdown.DIMENSIONS),
+        measures={name: measure.label for name, measure in breakdown.MEASURES.items()},
         failure=failure,
         total=overview.sums,
         panels=overview.panels,
@@ -100,6 +107,8 @@ def show_insights(request: HttpRequest) -> Response:
 
 def _parse_filter(request: HttpRequest) -> InsightsFilter:
     values = {name: request.query_params.get(name, "").strip()[:1000] for name in InsightsFilter._fields}
+    values["by"] = values["by"] if values["by"] in breakdown.DIMENSIONS else ""
+    values["measure"] = values["measure"] if values["measure"] in breakdown.MEASURES else ""
     if values["range"] not in TIME_RANGES:
         values["range"] = ""
     if not (values["range"] or values["since"] or values["until"]):
@@ -167,7 +176,11 @@ def _build_overview(machine: Machine, filters: InsightsFilter) -> InsightsOvervi
     by_project, by_session = (
         _load_usage_document(machine, filters.to_usage_request(kind), TOP_ROWS) for kind in ("project", "session")
     )
+    points = list_usage_points(machine.store.db, filters.to_usage_request())
+    wanted = breakdown.Breakdown(filters.by or "project", filters.measure or "cost", by_time["kind"])
     panels = [
+        breakdown.build_stack_panel(points, wanted),
+        breakdown.build_treemap_panel(points),
         periods.build_time_panel(by_time),
         rankings.build_cost_panel("project", "By project", by_project, lambda row: _build_project_cell(row, filters)),
         rankings.build_cost_panel("model", "By model", models, rankings.build_model_cell),
@@ -290,6 +303,7 @@ def _describe_with_session(machine: Machine, item: Any) -> dict[str, Any]:
 
 routes: list[BaseRoute] = [
     Route("/insights", show_insights),
+    *session_sums.routes,
     Route("/insights/{part}", show_insights_part),
     Route("/api/insights", send_insights),
     Route("/api/usage/{kind}", send_usage),

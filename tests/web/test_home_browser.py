@@ -33,6 +33,16 @@ def talk(number: int, filling: int = 0) -> bytes:
     return build.data().replace(b"msg-", f"msg-{number}-".encode())
 
 
+@pytest.fixture(autouse=True, scope="module")
+def patience() -> Iterator[None]:
+    """Wait for what a page shows as long as a busy machine may take."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=LONG_MS)
+    yield
+    expect.set_options(timeout=5_000)
+
+
 # One machine and one server for all tests that only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:

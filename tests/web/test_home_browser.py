@@ -299,8 +299,8 @@ def test_a_panel_is_saved_as_csv_svg_and_png(page: Page) -> None:
     panel = page.locator("#stack")
     expect(panel.locator(".exports button")).to_have_count(3)
     starts = {"CSV": b"From,All", "SVG": b"<svg", "PNG": b"\x89PNG"}
-    for name, start in starts.items():
+    for name, beginning in starts.items():
         with page.expect_download() as saved:
             panel.get_by_role("button", name=name).click()
         assert saved.value.suggested_filename == f"turnlog-stack.{name.lower()}"
-        assert saved.value.path().read_bytes().startswith(start)
+        assert saved.value.path().read_bytes().startswith(beginning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.live.clock import build_now
 from tests.session.build import Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start_indexed
 from tests.web.test_live import Listener, cookie_of, listening
+from turnlog.entries.clients import read_process_identity
 from turnlog.quest.cosmetics import COSMETICS
 from turnlog.quest.ledger import ProfileKeeper
 from turnlog.web.machine import Machine
@@ -22,10 +24,19 @@ from turnlog.web.machine import Machine
 SHOP, TIDES = "aaaaaaaa-2222-4333-8444-555555555555", "bbbbbbbb-2222-4333-8444-555555555555"
 
 
+def register_client(folders: Folders, name: str) -> None:
+    """Register this process as a session's client, so that the session does not end while a machine is slow."""
+    folder = folders.config / "sessions"
+    folder.mkdir(exist_ok=True)
+    client = {"pid": os.getpid(), "sessionId": name, "status": "busy", **read_process_identity(os.getpid())}
+    (folder / f"{os.getpid()}-{name[:4]}.json").write_text(json.dumps(client))
+
+
 class LiveSession:
     """A session that is written line by line, now."""
 
     def __init__(self, folders: Folders, name: str, slug: str) -> None:
+        register_client(folders, name)
         self.build: Build = build_now()
         self.build.prompt(f"begin {name[:4]}", "first", cwd=f"/home/dana/{slug}")
         self.path = folders.add(name, self._encode(name, 0), f"-home-dana-{slug}")

@@ -249,6 +249,11 @@ def test_the_pages_are_accessible(page: Page) -> None:
     page.locator("#wardrobe[open]").wait_for()
     assert find_violations(page) == []
     page.keyboard.press("Escape")
+    chest = {"id": "demo-1", "kind": "bonus", "state": "closed", "offers": ["hat-crown", "face-pipe"]}
+    send_event(page, "profile", profile={**read_state(page)["profile"], "chests": [chest]})
+    page.keyboard.press("c")
+    page.locator("#chest[data-state=choosing] .offers button").first.wait_for(timeout=PATIENCE_SECONDS * 1000)
+    assert find_violations(page) == []
     page.goto("/quest/studio")
     page.locator(".studio[data-ready=true]").wait_for(timeout=PATIENCE_SECONDS * 1000)
     assert find_violations(page) == []

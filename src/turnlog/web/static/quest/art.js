@@ -72,8 +72,17 @@ export class Art {
 
   /** Load everything there is, and wait for it: for pictures, and for people who draw. */
   async loadAll() {
-    const names = [...Object.values(this.layout.sheets), ...this.layout.biomes].map((one) => one.file);
-    await Promise.all(names.map(async (name) => this.images.set(name, await loadImage(`${this.base}/${name}`))));
+    await this.loadFiles([...Object.values(this.layout.sheets), ...this.layout.biomes].map((one) => one.file));
+  }
+
+  /** Load what can be worn, and chests, and wait for it: a portrait is drawn only once. */
+  async loadItems() {
+    await this.loadFiles(["hat", "face", "aura", "trail", "chest"].map((name) => this.layout.sheets[name].file));
+  }
+
+  async loadFiles(names) {
+    const missing = names.filter((name) => !this.images.get(name));
+    await Promise.all(missing.map(async (name) => this.images.set(name, await loadImage(`${this.base}/${name}`))));
   }
 
   /** Something that is costly to prepare and worth keeping. */

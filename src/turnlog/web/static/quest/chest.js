@@ -30,6 +30,7 @@ export class ChestShow {
   async open(chest) {
     if (this.dialog.open) return;
     this.rules ??= await json("/quest/cosmetics");
+    await this.art.loadItems();
     this.chest = chest;
     this.isLocal = chest.id.startsWith("demo-");
     this.offers = chest.offers ?? [];

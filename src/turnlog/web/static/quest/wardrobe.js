@@ -19,6 +19,7 @@ export class Wardrobe {
   async open(returnFocus) {
     this.returnFocus = returnFocus;
     this.items ??= (await json("/quest/cosmetics")).items;
+    await this.art.loadItems();
     this.render();
     this.dialog.showModal();
     this.slots.querySelector("input:checked")?.focus();
@@ -52,7 +53,7 @@ export class Wardrobe {
     input.disabled = level !== null;
     input.addEventListener("change", () => this.wear(slot, id || null));
     const words = document.createElement("span");
-    words.textContent = level === null ? name : `${name} (chests from level ${level})`;
+    words.textContent = level === null ? name : `${name} (level ${level})`;
     label.append(input, words);
     return label;
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from turnlog.agent.events import (
     WarningIssued,
 )
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.permissions.decision import Decision, Verdict
+from turnlog.agent.permissions.decision import CallGuard, Decision, Verdict
 from turnlog.agent.person import Nobody, PermissionAnswer, Person
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.settings import PermissionMode
@@ -74,9 +74,29 @@ class Rule:
     def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
         return Decision(self._verdict, f"{name} needs leave", (f"{name}(x)",))
 
+    def decide_with_rules(
+        self, name: str, given: Mapping[str, Any], place: Workspace, rules: Sequence[str]
+    ) -> Decision:
+        return self.decide(name, given, place)
+
+    def allow_until_turn_end(self, rules: Sequence[str], place: Workspace) -> None:
+        self.kept.append(tuple(rules))
+
+    def forget_turn_rules(self, place: Workspace) -> None:
+        """No rules are kept for a turn."""
+
+    def find_change_refusal(self, path: Path, place: Workspace) -> str | None:
+        return None
+
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         self.kept.append(rules)
         return "settings.local.json"
+
+    def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
+        self.kept.append(tuple(rules))
+
+    def list_rules(self) -> list[str]:
+        return []
 
     def is_hidden(self, name: str) -> bool:
         return name == "Hidden"
@@ -115,7 +135,8 @@ class Desk:
     def __init__(self, folder: Path, *script: ScriptStep, tools: tuple[Tool, ...] = (), **changes: Any) -> None:
         self.model = ScriptedModel(script)
         self.events: list[TurnEvent] = []
-        self.guard = changes.pop("guard", Rule())
+        self.guard: Rule = changes.pop("guard", Rule())
+        guard: CallGuard = self.guard  # so that a guard without all methods is found by the type checker
         person: Person = changes.pop("person", Nobody())
         echo = Does("Echo", lambda given, scene: CallResult(f"echo {given.get('x')}", {"out": 1}))
         offered = {tool.name: tool for tool in (echo, *tools)}
@@ -128,7 +149,7 @@ class Desk:
             system,
             [build_reminder("memory")],
             offered,
-            self.guard,
+            guard,
             place,
             {},
         )

@@ -112,6 +112,12 @@ def test_a_filtered_scan_reads_everything_first(turnlog: Turnlog, filled: Machin
     assert [session["session_id"] for session in found["sessions"]] == [TWO]
 
 
+def test_a_search_for_a_tool_reads_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index", "stop")
+    found = turnlog("search", "tool:Bash samovar", "--json").json
+    assert [session["session_id"] for session in found["sessions"]] == [TWO]
+
+
 def test_a_setting_turns_it_off(
     turnlog: Turnlog, filled: Machine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

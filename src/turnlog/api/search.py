@@ -177,7 +177,8 @@ def search_sessions(
     needle = _build_needle(substring, regex)
     parsed = parse_query(query) if query.strip() else None
     source = IndexSource(data_dir())
-    is_whole = needle is not None and has_text_filters(parsed)  # only the index knows which texts match a filter
+    # Only the index knows which texts match a filter, and the names of tools are in the part that is read last.
+    is_whole = (needle is not None and has_text_filters(parsed)) or "tool:" in query
     with _open_searched_index(other_files, is_whole, config or load_config(), notify, progress) as (store, done):
         trash = source.find_trashed(store.db)
         scan: ScanResult | None = None

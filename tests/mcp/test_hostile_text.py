@@ -95,6 +95,12 @@ def test_giant_lines_give_answers_of_the_usual_size(shelf: Shelf, library: Sessi
         assert count_tokens(answer.text) <= 3_000, name
 
 
+def test_half_a_surrogate_pair_is_an_invalid_argument(library: SessionLibrary) -> None:
+    answer = call_tool(library, "get_turns", {"session": "last", "max_tokens": "\ud800"})
+    assert answer.is_error
+    assert answer.text == "invalid arguments: a text contains half of a surrogate pair"
+
+
 def test_broken_files_are_read_as_far_as_possible(shelf: Shelf, library: SessionLibrary) -> None:
     build = Build()
     build.prompt("hello")

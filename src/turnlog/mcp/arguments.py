@@ -107,3 +107,5 @@ def parse_arguments(kind: type[PagedArguments], given: dict[str, Any]) -> PagedA
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"invalid arguments: {error}") from None
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON allows
+        raise UsageError("invalid arguments: a text contains half of a surrogate pair") from None

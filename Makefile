@@ -19,7 +19,7 @@ PYTEST := TURNLOG_TEST_WHEEL=1 $(PYTEST_COMMAND)
 RUN_TESTS := TURNLOG_TEST_WHEEL=1 $(PYTHON) scripts/run_tests.py
 
 .NOTPARALLEL:
-.PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots sprites clean
+.PHONY: help setup run test slow coverage docs check format interop backends fleet-cluster bench fuzz full lock wheel screenshots sprites clean
 
 help:
 	@echo "make setup     install everything into .venv (requires only python3 and pip)"
@@ -32,6 +32,7 @@ help:
 	@echo "make format    format the source"
 	@echo "make interop   compare turnlog with the real client (requires Node and npm)"
 	@echo "make backends  send sessions to Arize Phoenix and MLflow, and read them back"
+	@echo "make fleet-cluster  build a lake on a Dask cluster of processes on this machine"
 	@echo "make bench     run the benchmarks"
 	@echo "make fuzz      run the property tests with many more examples"
 	@echo "make full      run all checks, tests, fuzzers and benchmarks"
@@ -94,6 +95,10 @@ interop: setup
 backends: wheel
 	@PYTHON=$(PYTHON) scripts/install-backends
 	$(RUN_TESTS) $(WHEEL_BIN)/pytest --inline-snapshot=disable -m backends tests/backends $(ARGS)
+
+fleet-cluster:
+	@$(PYTHON) scripts/bootstrap.py fleet
+	TURNLOG_TEST_WHEEL=1 .venv-fleet/bin/pytest --inline-snapshot=disable -m cluster tests/fleet $(ARGS)
 
 bench: setup
 	$(BIN)/python -m bench $(ARGS)

@@ -2,6 +2,7 @@
 
     bootstrap.py          .venv: locked tools, and turnlog from the source tree
     bootstrap.py wheel    dist/*.whl and .venv-wheel: locked test tools, and turnlog from that wheel
+    bootstrap.py fleet    .venv-fleet: locked test tools and Dask, and turnlog from dist/*.whl
     bootstrap.py docs     .venv-docs: locked tools that build the documentation site
     bootstrap.py uv       .tools/bin/uv only
 
@@ -23,6 +24,7 @@ TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 WHEEL_VENV = ROOT / ".venv-wheel"
 DOCS_VENV = ROOT / ".venv-docs"
+FLEET_VENV = ROOT / ".venv-fleet"
 BIN = "Scripts" if os.name == "nt" else "bin"
 EXE = ".exe" if os.name == "nt" else ""
 UV = TOOLS / "bin" / f"uv{EXE}"
@@ -37,7 +39,7 @@ def main(arguments: list[str]) -> int:
         return report_error(
             f"requires Python 3.11 or newer, but this is {sys.version.split()[0]}; try make PYTHON=python3.13"
         )
-    steps = {"": set_up_source, "wheel": set_up_wheel, "docs": set_up_docs, "uv": get_uv}
+    steps = {"": set_up_source, "wheel": set_up_wheel, "docs": set_up_docs, "fleet": set_up_fleet, "uv": get_uv}
     step = steps.get(" ".join(arguments))
     if step is None:
         return report_error(f"unknown step: {' '.join(arguments)}")
@@ -73,6 +75,18 @@ def set_up_wheel() -> None:
         install_packages(WHEEL_VENV, "--no-deps", "--force-reinstall", str(build_wheel()))
         check_requirements(WHEEL_VENV)
         write_stamp(WHEEL_VENV, "wheel", state)
+
+
+def set_up_fleet() -> None:
+    """Create .venv-fleet, in which the tests of a lake run on a real cluster."""
+    set_up_wheel()
+    lock = ROOT / "requirements-fleet.lock"
+    state = compute_fingerprint([lock])
+    if not is_current(FLEET_VENV, "tools", state):
+        fill_environment(FLEET_VENV, lock)
+        write_stamp(FLEET_VENV, "tools", state)
+    (wheel,) = (ROOT / "dist").glob("turnlog-*.whl")
+    install_packages(FLEET_VENV, "--no-deps", "--force-reinstall", str(wheel))
 
 
 def set_up_docs() -> None:

@@ -84,9 +84,12 @@ class LakeFiles:
 
     def read_head(self, name: str, size: int) -> bytes:
         """Read at most this many bytes from the start of a file."""
+        return self.read_range(name, 0, min(size, self.measure(name)))
+
+    def measure(self, name: str) -> int:
+        """Return the size of a file in bytes."""
         with self._translate_errors(name):
-            found = self._store_module.head(self._store, name)
-        return self.read_range(name, 0, min(size, found["size"]))
+            return int(self._store_module.head(self._store, name)["size"])
 
     def download(self, name: str, target: Path) -> None:
         """Copy a file to a local path, in pieces."""
@@ -132,9 +135,9 @@ class LakeFiles:
     def register_in(self, connection: Any) -> None:
         """Let a DuckDB connection read these files if they are in an object store."""
         if self.is_remote:
-            fsspec_module = import_package("obstore.fsspec")
-            scheme = urlsplit(self.location).scheme
-            connection.register_filesystem(fsspec_module.FsspecStore(scheme))
+            from turnlog.store.lake.remote_filesystem import build_filesystem
+
+            connection.register_filesystem(build_filesystem(self, urlsplit(self.location).scheme))
 
 
 def normalize_location(location: str) -> str:

@@ -62,6 +62,13 @@ if TYPE_CHECKING:
         clone_session,
         fork_session,
     )
+    from turnlog.api.comparisons import (
+        ComparedFile,
+        ComparedSide,
+        ComparedTurn,
+        SessionComparison,
+        compare_sessions,
+    )
     from turnlog.api.config import Config, load_config
     from turnlog.api.context import ContextReport, describe_context
     from turnlog.api.diagnoses import (
@@ -234,6 +241,7 @@ _NAMES_BY_MODULE = {
         "CloneEdits ClonePlan CloneResult CompactOptions CompressOptions ForkResult SessionCopy clone_session"
         " fork_session"
     ),
+    "turnlog.api.comparisons": "ComparedFile ComparedSide ComparedTurn SessionComparison compare_sessions",
     "turnlog.api.config": "Config load_config",
     "turnlog.api.context": "ContextReport describe_context",
     "turnlog.api.diagnoses": "DiagnosedSession DiagnosisReport SymptomReport diagnose_machine diagnose_session",
@@ -336,6 +344,9 @@ __all__ = [
     "ClonePlan",
     "CloneResult",
     "CompactOptions",
+    "ComparedFile",
+    "ComparedSide",
+    "ComparedTurn",
     "CompressOptions",
     "Config",
     "ContextReport",
@@ -408,6 +419,7 @@ __all__ = [
     "SearchReport",
     "ServerCalls",
     "Session",
+    "SessionComparison",
     "SessionCopy",
     "SessionFiles",
     "SessionInfo",
@@ -456,6 +468,7 @@ __all__ = [
     "claim_quest_chest",
     "clone_session",
     "compact_index",
+    "compare_sessions",
     "count_tools",
     "delete_session",
     "delete_sessions",

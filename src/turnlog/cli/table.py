@@ -37,6 +37,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "show": CommandRow(".show.show", "Show a session: its turns, calls and sub-agents."),
         "search": CommandRow(".search.search", "Find text in all sessions."),
         "prompts": CommandRow(".search.prompts", "List everything you typed, in all sessions."),
+        "compare": CommandRow(".show.compare", "Show where two sessions part and how they differ."),
         "tree": CommandRow(".sessions.tree", "Show a tree of projects, sessions, forks and copies."),
         "files": CommandRow(".files.files", "List the files that a session read or changed."),
         "messages": CommandRow(".show.messages", "Print the messages that resuming a session would send."),

@@ -30,7 +30,7 @@ from turnlog.web.live import live, notifications
 from turnlog.web.machine import Machine
 from turnlog.web.navigation import palette, session_rail
 from turnlog.web.quest import quest
-from turnlog.web.reading import replay_page, session_page
+from turnlog.web.reading import compare_page, replay_page, session_page
 from turnlog.web.search import prompts_page, search
 
 _MEDIA_TYPES = {
@@ -112,6 +112,7 @@ PAGE_MODULES = (
     replay_page,
     search,
     prompts_page,
+    compare_page,
     insights,
     live,
     notifications,

@@ -153,6 +153,8 @@ def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, fol
         "/search?q=total+AND",
         "/insights?range=all",
         "/prompts",
+        "/compare",
+        f"/compare?left={FORKED}&branch=1&other_branch=2",
     ],
 )
 def test_the_lists(page: Page, address: str) -> None:

@@ -26,9 +26,9 @@ _MAX_TURNS = 20
 def compare(session: str, other: str | None, branch: str | None, other_branch: str | None, as_json: bool) -> None:
     """Show where two sessions or two branches part, and how they differ in files, cost and outcome.
 
-    Turns at the beginning with the same prompt, answers and calls are shared, as in a fork or a clone; the figures leave
-    them out. SESSION and OTHER are paths, ids, id prefixes, titles or `last`. Without OTHER, two branches of SESSION are
-    compared.
+    Turns at the beginning with the same prompt, answers and calls are shared, as in a fork or a clone; the figures
+    leave them out. SESSION and OTHER are paths, ids, id prefixes, titles or `last`. Without OTHER, two branches of
+    SESSION are compared.
 
     \b
     Examples:
@@ -74,6 +74,8 @@ def render_comparison(found: SessionComparison, screen: TerminalScreen) -> Itera
     for name, side in (("left", left), ("right", right)):
         yield ""
         yield screen.paint(f"{name}: own turns", "cyan")
+        if not side.own:
+            yield "  none"
         for turn in side.own[:_MAX_TURNS]:
             facts = f"{turn.outcome}, {turn.calls} calls, {time_format.format_money(turn.cost_usd)}"
             yield screen.fit(f"  {turn.turn}  {facts}  {to_visible_line(turn.prompt)}")

@@ -45,9 +45,7 @@ def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
     root, config = base / "project", base / "home" / ".claude"
     managed = base / "managed" / "managed-settings.json"
     settings = load_settings(root, config, is_trusted=is_trusted, managed=managed)
-    return find_unsupported(
-        settings, root, config, load_hooks(settings, list_enabled_plugins(settings, config)).problems
-    )
+    return find_unsupported(settings, config, load_hooks(settings, list_enabled_plugins(settings, config)).problems)
 
 
 # -- which hooks are guard rails
@@ -211,24 +209,6 @@ def test_a_sandbox_without_which_claude_code_would_not_begin_is_a_guard(tmp_path
     assert [one.is_guard for one in found(tmp_path)] == [True]
 
 
-def test_servers_of_the_project_and_of_the_person_are_named(tmp_path: Path) -> None:
-    servers = {"mcpServers": {"files": {"command": "x"}}}
-    root = tmp_path / "project"
-    paths = [write(root / ".mcp.json", servers)]
-    state = {"mcpServers": {"a": {}}, "projects": {root.as_posix(): {"mcpServers": {"b": {}}}}}
-    paths += [write(tmp_path / "home" / ".claude.json", state)] * 2
-    told = found(tmp_path)
-    assert [one.where for one in told] == list(map(str, paths))
-    assert [one.what.split(": ")[1] for one in told] == ["files", "a", "b"]
-
-
-@pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"mcpServers": 5}', '{"mcpServers": {}}'])
-def test_a_file_of_servers_that_names_none_is_not_mentioned(tmp_path: Path, text: str) -> None:
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / ".mcp.json").write_text(text)
-    assert found(tmp_path) == []
-
-
 # -- print mode
 
 
@@ -246,7 +226,7 @@ def test_print_mode_does_not_begin_without_a_guard(desk: MakeDesk, place: str) -
 def test_print_mode_begins_without_it_when_told_so_and_says_what_is_missing(desk: MakeDesk) -> None:
     here = desk(script("Done."))
     write(here.base / LAYERS["user"], {**hooks("PreToolUse"), "statusLine": {"command": "date"}})
-    write(here.cwd / ".mcp.json", {"mcpServers": {"files": {}}})
+    write(here.cwd / ".mcp.json", {"mcpServers": {"files": {"command": "x"}}})
     done = here.turnlog("-p", "go", "--ignore-hooks", "--output-format", "json")
     assert (done.returncode, json.loads(done.stdout)["result"]) == (0, "Done.")
     lines = done.stderr.splitlines()
@@ -270,7 +250,6 @@ def test_settings_of_the_command_line_bring_hooks_too(desk: MakeDesk) -> None:
         ("hooks", {"UnheardOf": [{"hookCallbackIds": ["a"]}]}),
         ("hooks", {"PreToolUse": [{"matcher": "["}]}),
         ("agents", {"reviewer": {"description": "x", "prompt": "y"}}),
-        ("sdkMcpServers", ["calculator"]),
         ("jsonSchema", {"type": "object"}),
     ],
 )

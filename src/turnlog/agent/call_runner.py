@@ -148,7 +148,7 @@ class CallRunner:
             unknown = CallResult(f"<tool_use_error>{message}</tool_use_error>", message, is_error=True)
             return Admission(call, place, refusal=unknown)
         try:
-            call = call._replace(arguments=validate_input(call.name, tool.schema, call.arguments))
+            call = call._replace(arguments=_check_input(call.name, tool, call.arguments))
         except ToolError as error:
             return Admission(call, place, refusal=error.to_result())
         admission = Admission(call, place, tool)
@@ -213,7 +213,7 @@ class CallRunner:
     def _replace_input(self, admission: Admission, tool: Tool, arguments: Object) -> Admission:
         """Check a call again after the person changed its input: their permission does not override deny rules."""
         try:
-            call = admission.call._replace(arguments=validate_input(admission.call.name, tool.schema, arguments))
+            call = admission.call._replace(arguments=_check_input(admission.call.name, tool, arguments))
         except ToolError as error:
             return admission._replace(refusal=error.to_result())
         decision = self._setup.guard.decide(call.name, call.arguments, admission.place)
@@ -295,6 +295,14 @@ class CallRunner:
                 rows = [*later, *([report.stop_row] if report.stop_row else [])]
                 self._contexts += self.hooks.write_rows(rows)
                 self.stop_reason = self.stop_reason or report.stop_reason
+
+
+def _check_input(name: str, tool: Tool, arguments: Object) -> Object:
+    """Return the input with the types of the schema; raise ToolError if it does not match.
+
+    MCP servers check their input themselves: their schemas may use anything that JSON schemas offer.
+    """
+    return arguments if name.startswith("mcp__") else validate_input(name, tool.schema, arguments)
 
 
 def _build_replaced_result(output: Any) -> CallResult:

@@ -112,6 +112,11 @@ class AgentLoop:
         self.lifecycle: SessionLifecycle | None = None
         """The hooks of the session as a whole; a sub-agent has none."""
 
+    def add_tools(self, tools: Mapping[str, Tool]) -> None:
+        """Add tools that became known after the start, behind all others."""
+        self.setup.tools = {**self.setup.tools, **tools}
+        self._tools = {**self._tools, **tools}
+
     def attach_hooks(self, hooks: HookScope) -> None:
         """Run hooks for this actor and, if it is the session itself, for the session as a whole."""
         self.hooks = self.calls.hooks = hooks

@@ -34,7 +34,7 @@ from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools.call_result import Workspace
 from turnlog.agent.tools.seen_files import is_unwritten_since
 from turnlog.agent.unsupported_feature import UnsupportedFeature
-from turnlog.agent.unsupported_features import describe_guards, find_unsupported
+from turnlog.agent.unsupported_features import describe_guards, find_unsupported, may_have_servers
 from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from turnlog.agent.briefing.output_style import OutputStyle
     from turnlog.agent.file_history.history import FileHistory
     from turnlog.agent.hooks.hook_definitions import HookDefinition
+    from turnlog.agent.mcp_servers.server_config import ConfiguredServers, ServerConfig
     from turnlog.agent.plugins import EnabledPlugin
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
@@ -74,6 +75,10 @@ class StartOptions(NamedTuple):
     dollars: float | None = None
     settings: tuple[str, ...] = ()
     url: str | None = None
+    mcp_configs: tuple[str, ...] = ()
+    """Files or JSON that define MCP servers."""
+    is_strict_mcp: bool = False
+    """Whether only these servers start."""
     plugins: tuple[str, ...] = ()
     """Folders of plugins to load for this session."""
     ignores_hooks: bool = False
@@ -104,6 +109,8 @@ class StartedSession(NamedTuple):
         if self.loop.lifecycle is not None:
             self.loop.lifecycle.end_session(reason)
         self.loop.shared.shells.close()
+        if self.loop.setup.servers is not None:
+            self.loop.setup.servers.close()
         self.owner.close()
 
 
@@ -154,6 +161,7 @@ class SessionStarter:
         setup = self._build_setup(options, guard, environ, found, plugins)
         owner = self._acquire_owner(record, is_new=found is None or options.is_forked)
         try:
+            problems = self._connect_servers(options, setup, settings, plugins)
             loop = self._build_loop(setup, record, found, watch, person)
             if options.copies_files and may_copy_files(settings, environ):
                 loop.shared.history = self._build_history(loop, found)
@@ -161,8 +169,10 @@ class SessionStarter:
                 self._attach_hooks(loop, hooks, found)
         except BaseException:
             owner.close()
+            if setup.servers is not None:
+                setup.servers.close()
             raise
-        warnings = [*map(str, unsupported), *guard.warnings, *owner.warnings, *self._list_remarks(found)]
+        warnings = [*map(str, unsupported), *problems, *guard.warnings, *owner.warnings, *self._list_remarks(found)]
         return StartedSession(loop, owner, warnings, found)
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
@@ -184,11 +194,11 @@ class SessionStarter:
     ) -> tuple[Sequence[HookDefinition], list[UnsupportedFeature]]:
         """Return the hooks in the settings, and what they contain that is not supported."""
         if not plugins and not any(layer.values.get("hooks") for layer in settings.layers):
-            return (), find_unsupported(settings, self.cwd, self.config_dir)
+            return (), find_unsupported(settings, self.config_dir)
         from turnlog.agent.hooks.hook_settings import load_hooks
 
         hooks = load_hooks(settings, plugins)
-        return hooks.definitions, find_unsupported(settings, self.cwd, self.config_dir, hooks.problems)
+        return hooks.definitions, find_unsupported(settings, self.config_dir, hooks.problems)
 
     def _attach_hooks(self, loop: AgentLoop, hooks: Sequence[HookDefinition], found: ResumableSession | None) -> None:
         from turnlog.agent.hooks.hook_runner import HookRunner
@@ -254,6 +264,47 @@ class SessionStarter:
             fallback=choose_model((options.fallback,), known) if options.fallback else None,
             betas=options.betas,
         )
+
+    def find_unapproved_servers(self, options: StartOptions) -> Sequence[ServerConfig]:
+        """Return the project's MCP servers about which the person has not decided yet."""
+        if not (self.cwd / ".mcp.json").exists():
+            return ()
+        settings = self._load_settings(options)
+        return self._find_servers(options, settings, self._list_plugins(settings, options)).unapproved
+
+    def _find_servers(
+        self, options: StartOptions, settings: Settings, plugins: Sequence[EnabledPlugin]
+    ) -> ConfiguredServers:
+        from turnlog.agent.key_shield import build_child_environment
+        from turnlog.agent.mcp_servers.server_config import find_servers
+
+        environ = build_child_environment({**self.environ, **settings.collect_variables()})
+        flags, is_strict = options.mcp_configs, options.is_strict_mcp
+        return find_servers(
+            settings, self.cwd, self.config_dir, environ, flags=flags, is_strict=is_strict, plugins=plugins
+        )
+
+    def _connect_servers(
+        self, options: StartOptions, setup: AgentSetup, settings: Settings, plugins: Sequence[EnabledPlugin]
+    ) -> list[str]:
+        """Connect to the MCP servers of a session and return what went wrong."""
+        if not options.mcp_configs and not plugins and not may_have_servers(self.cwd, self.config_dir):
+            return []
+        found = self._find_servers(options, settings, plugins)
+        problems = [str(problem) for problem in found.problems]
+        if found.servers:
+            from turnlog.agent.key_shield import build_child_environment
+            from turnlog.agent.mcp_servers.server_pool import ServerPool
+
+            setup.servers = pool = ServerPool()
+            pool.connect_all(found.servers, self.cwd, build_child_environment(setup.environ))
+            if options.tools is None:
+                setup.tools = {**setup.tools, **pool.tools}
+            setup.commands = {**setup.commands, **pool.prompts}
+            setup.preface = [*setup.preface, *([build_reminder(pool.instructions)] if pool.instructions else [])]
+            failed = [one for one in pool.statuses.values() if one.problem]
+            problems += [f"{one.config.where}: MCP server {one.config.name!r}: {one.problem}" for one in failed]
+        return problems
 
     def _load_commands(self, plugins: Sequence[EnabledPlugin], warn: Callable[[str], object]) -> dict[str, CommandFile]:
         if not plugins and not any(

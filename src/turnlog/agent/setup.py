@@ -16,6 +16,7 @@ from turnlog.agent.tools.tool import Tool
 from turnlog.model.model import Model
 
 if TYPE_CHECKING:
+    from turnlog.agent.mcp_servers.server_pool import ServerPool
     from turnlog.agent.tools.command_file import CommandFile
 
 
@@ -56,6 +57,8 @@ class AgentSetup(Struct):
     agents: Mapping[str, AgentType] = {}
     commands: Mapping[str, CommandFile] = {}
     """Commands and skills from files, by name."""
+    servers: ServerPool | None = None
+    """The connections to MCP servers."""
     style: str = "default"
     """The name of the output style."""
     limits: TurnLimits = TurnLimits()

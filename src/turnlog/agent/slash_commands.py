@@ -230,6 +230,17 @@ def _run_tasks(host: CommandHost, arguments: str) -> Iterator[str]:
     return session_commands.describe_tasks(host.loop)
 
 
+def _run_mcp(host: CommandHost, _arguments: str) -> Iterator[str]:
+    servers = host.loop.setup.servers
+    if servers is None:
+        yield "This session has no MCP servers."
+        return
+    for one in servers.statuses.values():
+        count = format_count(one.tools, "tool")
+        state = f"failed: {one.problem}" if one.problem else f"connected, {count}"
+        yield f"  {to_visible_line(one.config.name)} ({one.config.scope}): {to_visible_line(state)}"
+
+
 def _run_exit(host: CommandHost, _arguments: str) -> Iterator[str]:
     host.leave()
     return iter(())
@@ -280,9 +291,10 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
         "show what fills the context window; --raw shows the next request", _run_context, "[--raw]"
     ),
     "rewind": SlashCommand("go back to an earlier prompt: the conversation, the files, or both", _run_rewind),
+    "mcp": SlashCommand("list the MCP servers of this session", _run_mcp),
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
-PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
+PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "mcp", "model")
 """Commands that work in print mode, where nobody is waiting for the next prompt."""
 UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact", "rewind"})
 """Commands without a remark in the session: they write their own entries or are not about the session."""

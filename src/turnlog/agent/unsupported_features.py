@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.plugins import read_config_object
+from turnlog.agent.plugins import MAX_CONFIG_BYTES
 from turnlog.agent.settings import Settings, SettingsLayer, find_managed_file
+from turnlog.agent.small_file import read_small_file
 from turnlog.agent.unsupported_feature import UnsupportedFeature
 from turnlog.entries.layout import find_state_file
 
@@ -37,14 +38,13 @@ _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def find_unsupported(
-    settings: Settings, root: Path, config_dir: Path, hook_problems: Sequence[UnsupportedFeature] = ()
+    settings: Settings, config_dir: Path, hook_problems: Sequence[UnsupportedFeature] = ()
 ) -> list[UnsupportedFeature]:
     """Return everything that is configured for a folder but not supported, guards first."""
     found = [
         *hook_problems,
         *_find_plugin_problems(settings, config_dir),
         *_find_settings(settings),
-        *_find_servers(root, config_dir),
     ]
     return sorted(found, key=lambda one: not one.is_guard)
 
@@ -63,7 +63,7 @@ def _find_plugin_problems(settings: Settings, config_dir: Path) -> Iterator[Unsu
             yield UnsupportedFeature(where, f"the plugin {name[:100]} is not installed, so it is not loaded")
 
 
-# -- other settings, and servers
+# -- other settings
 
 
 def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
@@ -86,18 +86,14 @@ def _needs_sandbox(name: str, layer: SettingsLayer) -> bool:
     return name == "sandbox" and layer.values[name].get("failIfUnavailable") is True
 
 
-def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
+def may_have_servers(root: Path, config_dir: Path) -> bool:
+    """Return whether any file may define MCP servers; most sessions have none and never load what connects to them."""
+    if (root / ".mcp.json").exists() or find_managed_file().with_name("managed-mcp.json").exists():
+        return True
     state = find_state_file(config_dir)
-    places = [
-        (path, read_config_object(path))
-        for path in (root / ".mcp.json", find_managed_file().with_name("managed-mcp.json"))
-    ]
-    if state is not None:
-        known = read_config_object(state)
-        projects = known.get("projects")
-        project = projects.get(root.as_posix()) if isinstance(projects, Mapping) else None
-        places += [(state, known), (state, project if isinstance(project, Mapping) else {})]
-    for path, values in places:
-        servers = values.get("mcpServers")
-        if isinstance(servers, Mapping) and servers:
-            yield UnsupportedFeature(str(path), f"turnlog starts no MCP servers: {', '.join(map(str, servers))[:200]}")
+    if state is None:
+        return False
+    try:
+        return b'"mcpServers"' in read_small_file(state, MAX_CONFIG_BYTES)
+    except OSError:
+        return False

@@ -97,7 +97,7 @@ def _read_command(name: str, path: Path, is_skill: bool, plugin_root: str) -> Co
         document.get_text("user-invocable").lower() != "false",
         document.get_text("disable-model-invocation").lower() != "true",
         plugin_root,
-        problems[0] if problems else "",
+        problem=problems[0] if problems else "",
     )
 
 

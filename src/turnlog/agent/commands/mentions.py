@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +63,12 @@ def find_mentions(text: str) -> list[FileMention]:
         elif name:
             found[FileMention(name)] = None
     return list(found)[:MAX_MENTIONS]
+
+
+def find_resource(mention: FileMention, servers: Iterable[str]) -> tuple[str, str] | None:
+    """Return the server and the address of a resource (`@server:scheme://…`), or None if a file is meant."""
+    server, _, uri = mention.name.partition(":")
+    return (server, uri) if server in servers and re.match(r"[A-Za-z][\w+.-]*:", uri) else None
 
 
 def resolve_mention(mention: FileMention, cwd: Path, home: Path) -> Path | None:

@@ -15,9 +15,16 @@ from turnlog.agent.commands.command_expansion import (
     find_shell_commands,
     run_shell_parts,
 )
-from turnlog.agent.commands.mentions import FileAttachment, attach_file, find_mentions, resolve_mention
+from turnlog.agent.commands.mentions import (
+    FileAttachment,
+    attach_file,
+    find_mentions,
+    find_resource,
+    resolve_mention,
+)
 from turnlog.agent.conversation import MessageContent, to_blocks
 from turnlog.agent.events import HookMessage, TurnEvent
+from turnlog.agent.mcp_servers.server_link import ServerFailure
 from turnlog.agent.record.line_bodies import extract_content_text
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
@@ -84,8 +91,8 @@ def prepare_prompt(host: PromptHost, content: MessageContent, cancel: Cancel, *,
     named = "\n".join(f"<command-{tag}>{value}</command-{tag}>" for tag, value in parts if value)
     attachments = _attach_mentions(host, arguments, cancel, is_typed=is_typed)
     known = {str(one.attachment.get("filename")) for one in attachments}
-    for one in _attach_mentions(host, expansion, cancel, is_typed=False, known=known):
-        attachments.append(one)
+    if command.fetch is None:
+        attachments += _attach_mentions(host, expansion, cancel, is_typed=False, known=known)
     return PreparedPrompt(named, expansion, attachments, command)
 
 
@@ -93,6 +100,11 @@ def expand_command(host: PromptHost, command: CommandFile, arguments: str, cance
     """Return the text of a command; raise CommandRefused if it can't run or a rule does not allow a part of it."""
     if command.problem:
         raise CommandRefused(f"/{command.name}: {command.problem} ({command.path})")
+    if command.fetch is not None:
+        try:
+            return command.fetch(arguments)
+        except ServerFailure as error:
+            raise CommandRefused(f"/{command.name}: {error}") from None
     text = fill_in_arguments(command, arguments, host.record.session_id)
     setup = host.setup
     for shell_command, pattern in find_shell_commands(text):
@@ -120,9 +132,12 @@ def _attach_mentions(
 ) -> list[FileAttachment]:
     if "@" not in text:
         return []
-    setup, found = host.setup, dict[Path, FileAttachment]()
+    setup, found, resources = host.setup, dict[Path, FileAttachment](), list[FileAttachment]()
     context = host.build_call_context("", cancel)
     for mention in find_mentions(text):
+        if known is None and setup.servers is not None and (resource := find_resource(mention, setup.servers.links)):
+            resources += _attach_resource(host, resource)
+            continue
         path = resolve_mention(mention, setup.place.cwd, Path.home())
         if path is None or path in found or str(path) in (known or ()):
             continue
@@ -136,4 +151,17 @@ def _attach_mentions(
             host.tell(HookMessage(f"@{mention.name} is not attached: {attachment}", "warning"))
         else:
             found[path] = attachment
-    return list(found.values())
+    return [*found.values(), *resources]
+
+
+def _attach_resource(host: PromptHost, resource: tuple[str, str]) -> list[FileAttachment]:
+    server, uri = resource
+    servers = host.setup.servers
+    try:
+        text = servers.read_resource(server, uri, host.record.folder, host.setup.environ) if servers else ""
+    except ServerFailure as error:
+        host.tell(HookMessage(f"@{server}:{uri} is not attached: {error}", "warning"))
+        return []
+    fields = {"server": server, "uri": uri, "name": uri, "content": {"contents": [{"uri": uri, "text": text}]}}
+    told = f'<mcp-resource server="{server}" uri="{uri}">\n{text}\n</mcp-resource>'
+    return [FileAttachment({"type": "mcp_resource", **fields, "displayPath": f"{server}:{uri}"}, (told,))]

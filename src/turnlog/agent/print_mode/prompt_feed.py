@@ -32,7 +32,6 @@ LineWriter = Callable[[dict[str, Any]], None]
 
 _UNSUPPORTED_REQUEST_KEYS = (
     "agents",
-    "sdkMcpServers",
     "jsonSchema",
     "toolAliases",
     "planModeInstructions",
@@ -68,6 +67,8 @@ class PromptFeed:
         """Asks the program."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
+        self._server_names: list[str] = []
+        """MCP servers inside the program to which the session has not connected yet."""
         self._prompt_ids: set[str] = set()
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
@@ -82,6 +83,14 @@ class PromptFeed:
         """Create the signal that lets the program interrupt the next turn."""
         self._cancel = Cancel()
         return self._cancel
+
+    def connect_servers(self) -> None:
+        """Connect to the MCP servers inside the program; not while reading its lines, which contain the answers."""
+        names, self._server_names = self._server_names, []
+        if names:
+            from turnlog.agent.print_mode.program_server import add_program_servers
+
+            add_program_servers(self._loop, names, self._channel)
 
     def _read_lines(self) -> None:
         try:
@@ -167,6 +176,8 @@ class PromptFeed:
             from turnlog.agent.print_mode.program_hooks import attach_program_hooks
 
             attach_program_hooks(self._loop, hooks, self._channel)
+        names = request.get("sdkMcpServers")
+        self._server_names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
         replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
         prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
         if isinstance(prompt, str) or isinstance(added, str):

@@ -191,7 +191,7 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
         "cwd": str(setup.place.root),
         "session_id": loop.record.session_id,
         "tools": list(loop.list_tools()),
-        "mcp_servers": [],
+        "mcp_servers": _describe_servers(loop),
         "model": setup.name,
         "permissionMode": setup.guard.mode,
         "slash_commands": [*setup.commands, *PRINTABLE_COMMANDS],
@@ -203,6 +203,12 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
         "plugins": [],
         "uuid": str(uuid4()),
     }
+
+
+def _describe_servers(loop: AgentLoop) -> list[Json]:
+    servers = loop.setup.servers
+    statuses = servers.statuses.values() if servers is not None else ()
+    return [{"name": one.config.name, "status": one.word, "source": one.config.scope} for one in statuses]
 
 
 def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ class CommandFile(Struct, frozen=True):
     is_for_model: bool = True
     """Whether the model can call it."""
     plugin_root: str = ""
+    fetch: Callable[[str], str] | None = None
+    """Returns the text for some arguments, if it comes from an MCP server; such text is not expanded further."""
     problem: str = ""
     """Why it can't run."""
 

@@ -193,6 +193,7 @@ def _run_prompt_stream(
         planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
         feed = PromptFeed(begun.loop, sys.stdin.buffer, _write_json, channel, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next_message()) is not None:
+            feed.connect_servers()
             with _catch_interrupts(cancel := feed.create_cancel()) as heard:
                 printing.begin_turn(begun.loop, starting.key_source)
                 if said.get("is_replayed"):

@@ -16,6 +16,7 @@ from turnlog.agent.console.console import Console
 from turnlog.agent.console.keyboard import Keyboard, is_dumb_terminal
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
+from turnlog.agent.mcp_servers.server_config import ServerConfig, approve_server
 from turnlog.agent.permissions.trust import trust_folder
 from turnlog.agent.session_starter import SessionStarter, StartOptions
 from turnlog.agent.unsupported_feature import UnsupportedFeature
@@ -41,6 +42,10 @@ def run_chat_console(
         ask = partial(read_answer, keyboard, screen)
         if not _ask_trust(starting, screen, ask):
             return 1
+        for server in starting.find_unapproved_servers(wishes):
+            if (answer := _ask_server(server, screen, ask)) is None:
+                return 1
+            approve_server(starting.cwd, server.name, is_approved=answer)
         if not wishes.ignores_hooks and (guards := starting.find_missing_guards(wishes)):
             if not _ask_without_guards(guards, screen, ask):
                 return 1
@@ -83,6 +88,18 @@ def _ask_without_guards(
     screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
     said = ask("  y: continue without them   n: quit   [y/n] ")
     return said is not None and said.strip().lower() in ("y", "yes")
+
+
+def _ask_server(server: ServerConfig, screen: ConsoleScreen, ask: Callable[[str], str | None]) -> bool | None:
+    """Ask, once per server, whether an MCP server of the project may start; return None to quit."""
+    what = " ".join([server.command, *server.args]) or server.url
+    screen.write_lines(
+        f"{make_visible(server.where)} defines the MCP server {make_visible(server.name)!r}:",
+        f"  {make_visible(what)}",
+        "It runs with your rights, and its tools and texts reach the model.",
+    )
+    said = ask("  y: start it, now and later   n: never start it   [y/n] ")
+    return None if said is None else said.strip().lower() in ("y", "yes")
 
 
 def _write_terminal(text: str) -> None:

@@ -103,6 +103,8 @@ CHAT_OPTIONS = (
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
     ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session, in US dollars.", "amount"),
     ChatOption("settings", ("--settings",), "Additional settings, as a file or as JSON (repeatable).", "many"),
+    ChatOption("mcp_configs", ("--mcp-config",), "MCP servers, as a file or as JSON (repeatable).", "many"),
+    ChatOption("is_strict_mcp", ("--strict-mcp-config",), "Start only the servers in --mcp-config.", "flag"),
     ChatOption("plugins", ("--plugin-dir",), "Load a plugin from this folder (repeatable).", "many"),
     ChatOption(
         "ignores_hooks",

@@ -82,6 +82,7 @@ def test_an_older_snapshot_can_still_be_read(tmp_path: Path, lake: Path) -> None
         turnlog.report_lake(lake, snapshot=9)
 
 
+@pytest.mark.slow
 def test_small_parts_are_joined_and_old_snapshots_expire(tmp_path: Path, lake: Path) -> None:
     source, fresh = tmp_path / "src", tmp_path / "fresh"
     for _ in range(MAX_SMALL_PARTS + 3):

@@ -29,6 +29,7 @@ def upload(source: Path, url: str) -> None:
         files.upload(path.relative_to(source).as_posix(), path)
 
 
+@pytest.mark.slow
 def test_a_lake_in_a_bucket_is_the_same_as_one_on_a_disk(tmp_path: Path, lake: Path, bucket: str) -> None:
     source = add_recorded(tmp_path / "src/ana")
     add_session(source, build_session(30))

@@ -19,6 +19,9 @@ _GAP_PX = 2
 _MIN_LABEL_GAP = 0.055
 """The smallest distance between two names of months, as a share of the width."""
 
+_YEAR_WIDTH = 0.03
+"""How much wider the name of a month is with its year."""
+
 
 class YearDay(NamedTuple):
     day: date
@@ -71,4 +74,4 @@ def _render_months(days: Sequence[YearDay], first: date, weeks: int) -> Iterator
             name = f"{item.day:%b %Y}" if item.day.month == 1 or before < 0 else f"{item.day:%b}"
             kind = "label minor" if item.day.month % 2 == 0 and before >= 0 else "label"
             yield build_element("text", name, class_=kind, x=to_percent(place), y=10)
-            before = place
+            before = place + (_YEAR_WIDTH if len(name) > len("Jan") else 0.0)

@@ -4,7 +4,7 @@ import { open as act } from "./actions.js";
 import { json } from "./fragment.js";
 import { on } from "./keys.js";
 import { addSource } from "./palette.js";
-import { onPreference, savePreference } from "./preferences.js";
+import { onPreference, readPreference, savePreference } from "./preferences.js";
 import { watchAgents, watchTabs } from "./session/agents.js";
 import { Chart } from "./session/chart.js";
 import { copy, copyItem, watchCopies } from "./session/copy.js";
@@ -294,6 +294,8 @@ function toggleRail() {
   if (isOpen && isNarrow(60)) one(".rail [name=words]").focus();
 }
 
+// The server may not know of the last choice yet.
+for (const name of ["rail", "outline"]) root.classList.toggle(`no-${name}`, readPreference(name, true) === false);
 showState("outline", !isNarrow(75) && !root.classList.contains("no-outline"));
 showState("rail", !isNarrow(60) && !root.classList.contains("no-rail"));
 onPreference("rail", (isOpen) => {

@@ -9,7 +9,7 @@ const MAX_ROWS = 5;
 const details = document.getElementById("dashboard");
 const content = document.getElementById("dashboard-content");
 let needs = null;
-let markup = content.querySelector(".cards")?.outerHTML;
+let original = copyCards(content); // as the server sent it, before scripts changed it
 
 export function startDashboard() {
   makeAllNavigable(content);
@@ -27,14 +27,18 @@ export function startDashboard() {
 /** Load the dashboard again after the index has changed. */
 export async function refreshDashboard() {
   const fresh = await load("/dashboard");
-  const now = fresh.querySelector(".cards")?.outerHTML;
-  if (now === markup) return;
-  markup = now;
-  details.hidden = !fresh.querySelector(".cards");
+  const cards = copyCards(fresh);
+  if (cards === original || cards?.isEqualNode(original)) return;
+  original = cards;
+  details.hidden = !cards;
   content.replaceChildren(fresh);
   makeAllNavigable(content);
   scrollToToday();
   showNeeds();
+}
+
+function copyCards(place) {
+  return place.querySelector(".cards")?.cloneNode(true) ?? null;
 }
 
 /** On a narrow screen, the year is scrolled to its end. */

@@ -17,7 +17,7 @@ export class ListPages {
     this.near = new Set();
     this.isLoading = false;
     this.isPressed = false;
-    this.markups = new WeakMap(); // what the server sent for each page, before scripts changed it
+    this.originals = new WeakMap(); // a copy of each page as the server sent it, before scripts changed it
     this.rowHeight = 0;
     addEventListener("pointerdown", () => (this.isPressed = true), true);
     for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => (this.isPressed = false), true);
@@ -78,7 +78,7 @@ export class ListPages {
 
   /** Put a loaded page into the table, and keep what is in view where it is. */
   show(body, insert) {
-    this.markups.set(body, body.outerHTML);
+    this.originals.set(body, body.cloneNode(true));
     insert();
     const height = body.getBoundingClientRect().height;
     const rows = body.rows.length;
@@ -169,7 +169,7 @@ export class ListPages {
     if (total !== this.total) this.resize(total);
     for (const body of fresh) {
       const old = this.bodies[Number(body.dataset.page)];
-      if (old && this.markups.get(old) !== body.outerHTML) this.swap(old, body);
+      if (old && !body.isEqualNode(this.originals.get(old) ?? null)) this.swap(old, body);
     }
     this.restoreAnchor(anchor);
     if (focused) this.findRow(focused)?.querySelector("a.title")?.focus({ preventScroll: true });

@@ -300,7 +300,7 @@ def test_an_address_that_is_too_long_is_refused(client: TestClient, path: str) -
         "%ff%fe",
         "'%20OR%201=1--",
         "a" * 3000,
-        "last",
+        "lasting",
         "~",
     ],
 )
@@ -311,6 +311,20 @@ def test_a_reference_that_is_none_is_not_found_by_any_route(place: Machine, clie
         answer = client.request(method, path, headers={"content-type": "application/json"})
         assert answer.status_code == 404, (method, path)
         assert_headers(answer)
+
+
+def test_last_is_a_name_only_on_the_page_of_a_session(place: Machine, client: TestClient) -> None:
+    every = addresses(build_application(place), ref="last", agent="a1", file="last")
+    about = [(method, path) for method, path in every if "last" in path]
+    assert len(about) > 30
+    for method, path in about:
+        answer = client.request(method, path, headers={"content-type": "application/json"})
+        assert_headers(answer)
+        if path in ("/s/last", "/s/last/agent/a1"):
+            assert answer.status_code == 307
+            assert re.fullmatch(r"/s/[0-9a-f-]{36}(\.\d+)?(/agent/a1)?", answer.headers["location"])
+        else:
+            assert answer.status_code == 404, (method, path)
 
 
 def test_static_files_are_those_that_there_are(server: Server) -> None:

@@ -224,11 +224,20 @@ def complaints() -> Complaints:
     return Complaints()
 
 
+def forget_preferences(context: BrowserContext, server: Server) -> None:
+    """Tests that share a server choose themes, speeds and folds; the next test starts without them."""
+    values = context.request.get("/api/preferences").json()["values"]
+    if values:
+        body = {"set": dict.fromkeys(values)}
+        assert context.request.post("/api/preferences", data=body, headers={"origin": server.url}).ok
+
+
 @pytest.fixture
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
-    """A browser that was let in."""
+    """A browser that was let in; nothing is remembered from the test before."""
     allowed = ["clipboard-read", "clipboard-write"]
     found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), permissions=allowed)
+    forget_preferences(found, server)
     yield found
     found.close()
 

@@ -111,9 +111,10 @@ def expect(target: Any) -> Any:
 
 
 def open_replay(page: Page, rest: str = SMALL) -> Locator:
-    """Open a replay; gives what a reader sees of its items."""
+    """Open a replay at normal speed; gives what a reader sees of its items."""
     page.goto(f"/replay/{rest}")
     page.locator(".replay.ready").wait_for()
+    page.locator("[name=speed]").select_option("1")  # the speed is remembered, perhaps from the test before
     return page.locator("article.item:visible")
 
 

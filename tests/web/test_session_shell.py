@@ -80,14 +80,6 @@ def server(folders: Folders) -> Iterator[Server]:
     found.stop()
 
 
-@pytest.fixture(autouse=True)
-def forgotten(page: Page, server: Server) -> None:
-    """Nothing is remembered from the test before."""
-    names = ("density", "rail", "outline", "chart", "theme", "meta", "find-hidden", "rail-group")
-    answer = page.request.post("/api/preferences", data={"set": dict.fromkeys(names)}, headers={"origin": server.url})
-    assert answer.ok
-
-
 def opened(page: Page, uuid: str, rest: str = "", width: int = 1440) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/s/{uuid}{rest}")

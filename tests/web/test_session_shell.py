@@ -168,6 +168,7 @@ def test_a_density_is_remembered_and_holds_for_windows_that_come_later(page: Pag
     page.keyboard.press("End")
     expect(page.locator("#i-b-299")).to_be_attached()
     expect(page.locator("#i-b-299 .prose")).to_be_hidden()
+    expect(page).to_have_url(re.compile(r"at=[ptab]-29\d"))
     page.reload()
     expect(page.locator(".session")).to_have_attribute("data-density", "steps")
     page.keyboard.press("v")
@@ -193,9 +194,9 @@ def test_the_address_follows_reading_and_a_reload_returns_there(page: Page) -> N
     page.mouse.move(700, 500)
     page.mouse.wheel(0, 3000)
     expect(page).to_have_url(re.compile(r"at=[ptab]-2\d\d"))
-    page.wait_for_timeout(300)  # the address may still follow; whatever it says last is where the reload leads
-    key = unquote(re.findall(r"#i-(.*)$", page.url)[0])
-    page.reload()
+    with page.expect_event("load"):  # the address may still follow; the reload leads to what it says at that moment
+        page.evaluate("setTimeout(() => { sessionStorage.setItem('at', location.hash); location.reload(); })")
+    key = unquote(page.evaluate("sessionStorage.getItem('at')")).removeprefix("#i-")
     expect(page.locator(f"[id='i-{key}']")).to_be_in_viewport()
 
 

@@ -225,7 +225,7 @@ def test_what_is_appended_while_a_page_follows_does_nothing(
         for text in attack.texts.values():
             agent = path.with_suffix("") / "subagents" / f"agent-{hostile.file_name(text)}.jsonl"
             agent.write_bytes(encoded([{**line, "isSidechain": True, "agentId": text} for line in made[:20]]))
-        page.locator(f"[data-key='end-{attack.number}']").wait_for(state="attached", timeout=20_000)
+        page.locator(f"[data-key='end-{attack.number}']").wait_for(state="attached", timeout=60_000)
         watch.look(f"{attack.names}, appended to a session with {first.names}")
 
 
@@ -233,9 +233,9 @@ def test_the_report_of_an_action_does_nothing(watch: Watch, attacks: list[Attack
     for attack in attacks[:3]:
         page = watch.open(f"/s/{attack.uuid}")
         for verb in ("clone", "redact"):
-            page.locator("details.menu > summary").click()
+            page.locator("details.actions-menu > summary").click()
             page.locator(f"[data-verb={verb}]").click()
-            page.locator("#action .words:not([hidden])").wait_for(timeout=20_000)
+            page.locator("#action .words:not([hidden])").wait_for(timeout=60_000)
             watch.look(verb)
             page.keyboard.press("Escape")
 

@@ -12,7 +12,7 @@ from turnlog.mcp.turn_text import format_minute
 from turnlog.mcp.untrusted_text import clean_line
 from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
-from turnlog.store.search.loose_search import search_loosely
+from turnlog.store.search.loose_search import QUICK_LOOSENING_STEPS, search_loosely
 from turnlog.store.search.query import SearchQuery, parse_query
 from turnlog.store.search.search import HitGroup, IndexHit, SearchOptions, SearchOutcome
 from turnlog.store.search.searched_sessions import SearchedSession, load_searched_sessions
@@ -86,7 +86,8 @@ def _search_index(
     options = SearchOptions(arguments.limit + 1, _MAX_HITS, arguments.newest, 0, _MAX_EXCERPT_CHARS)
     trash = reader.source.find_trashed(store.db)
     try:
-        outcome = search_loosely(store.db, query, options, reader.read_passage, trash)
+        # Comparing a query with all words of a large index takes too long for a tool that an agent waits for.
+        outcome = search_loosely(store.db, query, options, reader.read_passage, trash, max_steps=QUICK_LOOSENING_STEPS)
     except QueryError as error:
         # The rest of the message suggests names from other projects.
         raise UsageError(f"{str(error).partition('; closest')[0]}, at character {error.at + 1} of the query") from None

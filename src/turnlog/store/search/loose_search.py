@@ -33,6 +33,8 @@ _LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
     ("spelling", "done"),
 )
 """The ways to loosen a word, in order, and the table whose words each one uses."""
+QUICK_LOOSENING_STEPS = 3
+"""How many of these ways read only the words of titles, prompts and answers."""
 _MAX_VOCABULARY_SECONDS = 2.0
 """Reading the words of an index stops after this time; in a very large index, a word may be missed."""
 _MAX_LOOSENED_WORDS = 30
@@ -49,8 +51,13 @@ def search_loosely(
     options: SearchOptions,
     read: PassageReader,
     trash: TrashedSessions = NOTHING_TRASHED,
+    *,
+    max_steps: int = len(_LOOSENING_ORDER),
 ) -> SearchOutcome:
-    """Search for the words that were typed or, if that finds nothing, for similar ones."""
+    """Search for the words that were typed or, if that finds nothing, for similar ones.
+
+    `max_steps` is the number of ways to try; with `QUICK_LOOSENING_STEPS`, most words of the index are not read.
+    """
     outcome = search_index(db, plan_search(db, query), options, read, trash)
     if outcome.total or outcome.left_out.hits:
         return outcome
@@ -58,8 +65,8 @@ def search_loosely(
     words = [term for term in query.terms if _is_single_word(term)]
     lost = [term for term in words if not vocabulary.has(fold_word(term.text))] or words
     tried: set[tuple[LoosenedWord, ...]] = set()
-    for first in range(len(_LOOSENING_ORDER)):
-        replacements = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first))}
+    for first in range(max_steps):
+        replacements = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first, max_steps))}
         ways = tuple(replacements.values())
         if not ways or ways in tried:
             continue
@@ -80,10 +87,10 @@ def _is_single_word(term: QueryTerm) -> bool:
     )
 
 
-def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
-    """Return the first way of loosening a term, from number `first` on, that finds words in the index."""
+def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int, end: int) -> LoosenedWord | None:
+    """Return the first way of loosening a term, from number `first` up to `end`, that finds words in the index."""
     word = fold_word(term.text)
-    for how, table in _LOOSENING_ORDER[first:]:
+    for how, table in _LOOSENING_ORDER[first:end]:
         if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):
             continue
         if words := vocabulary.find(how, word, table):

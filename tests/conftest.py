@@ -96,6 +96,10 @@ def program(tmp_path: Path) -> Program:
     return run
 
 
+BROWSER_LIMIT_MS = 90_000
+"""How long a browser may take to show what a test expects: generous, because the machine may be busy."""
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, one for all tests: a process can drive no second one beside it.
@@ -106,8 +110,9 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI") == "true":
             pytest.fail(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
         pytest.skip(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=BROWSER_LIMIT_MS)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield found

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
+from tests.conftest import BROWSER_LIMIT_MS
 from turnlog.web.app import build_application
 from turnlog.web.machine import Machine
 from turnlog.web.security import RequestGuard, ServerKeys
@@ -237,6 +238,7 @@ def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """A browser that was let in; nothing is remembered from the test before."""
     allowed = ["clipboard-read", "clipboard-write"]
     found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), permissions=allowed)
+    found.set_default_timeout(BROWSER_LIMIT_MS)
     forget_preferences(found, server)
     yield found
     found.close()

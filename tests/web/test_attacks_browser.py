@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.conftest import BROWSER_LIMIT_MS
 from tests.render.attacks import ATTACKS
 from tests.session.build import SESSION, encoded
 from tests.web import hostile
@@ -93,6 +94,7 @@ def entrance(browser: Browser, server: Server) -> Any:
 @pytest.fixture
 def context(browser: Browser, server: Server, entrance: Any) -> Iterator[BrowserContext]:
     found = browser.new_context(base_url=server.url, storage_state=entrance, accept_downloads=True)
+    found.set_default_timeout(BROWSER_LIMIT_MS)
     yield found
     found.close()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from tests.conftest import BROWSER_LIMIT_MS
 from tests.live.clock import build_now
 from tests.session.build import SESSION, recorded
 from tests.web import writer
@@ -56,6 +57,7 @@ def server(folders: Folders) -> Iterator[Server]:
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """A browser that moves nothing."""
     found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), reduced_motion="reduce")
+    found.set_default_timeout(BROWSER_LIMIT_MS)
     yield found
     found.close()
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 MANY = 400
-LONG_MS = 60_000
 
 
 def talk(number: int, filling: int = 0) -> bytes:
@@ -31,16 +30,6 @@ def talk(number: int, filling: int = 0) -> bytes:
     build.answer("It is fine. " + "word " * filling, usage={"input_tokens": 1000, "output_tokens": 100})
     build.note("custom-title", customTitle=f"Session number {number}")
     return build.data().replace(b"msg-", f"msg-{number}-".encode())
-
-
-@pytest.fixture(autouse=True, scope="module")
-def patience() -> Iterator[None]:
-    """Wait for what a page shows as long as a busy machine may take."""
-    from playwright.sync_api import expect
-
-    expect.set_options(timeout=LONG_MS)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 # One machine and one server for all tests that only read.
@@ -88,8 +77,8 @@ def test_on_a_cold_start_every_session_is_listed_and_nothing_contradicts_until_t
         """
     )
     page.goto(server.address)
-    expect(page.locator("#head")).to_have_text(re.compile(r"^\s*300 sessions in \d projects?\s*$"), timeout=LONG_MS)
-    expect(page.locator("#progress")).to_be_hidden(timeout=LONG_MS)
+    expect(page.locator("#head")).to_have_text(re.compile(r"^\s*300 sessions in \d projects?\s*$"))
+    expect(page.locator("#progress")).to_be_hidden()
     expect(page.locator("tr.provisional")).to_have_count(0)
     expect(page.locator("tr.session").first).to_contain_text("$")
     seen = [tuple(item) for item in page.evaluate("[...window.seen].map((item) => JSON.parse(item))")]
@@ -135,7 +124,7 @@ def open_home(page: Page, path: str = "/") -> None:
     from playwright.sync_api import expect
 
     page.goto(path)
-    expect(page.locator("#sessions")).to_have_attribute("data-phase", re.compile("idle|timelines"), timeout=LONG_MS)
+    expect(page.locator("#sessions")).to_have_attribute("data-phase", re.compile("idle|timelines"))
     expect(page.locator("tbody[data-page]").first).to_be_attached()
 
 
@@ -182,7 +171,7 @@ def test_back_returns_to_the_same_row_filter_and_focus(page: Page) -> None:
     page.go_back()
     page.wait_for_url(re.compile(r"/\?sort=title"))
     row = page.locator(f'tr.session[data-ref="{ref}"]')
-    expect(row).to_be_in_viewport(timeout=LONG_MS)
+    expect(row).to_be_in_viewport()
     end = time.monotonic() + 60
     while abs(find_top_row(page)[1] - top) > 2 or find_top_row(page)[0] != ref:
         assert time.monotonic() < end, (find_top_row(page), (ref, top))
@@ -257,7 +246,7 @@ def test_rows_appear_by_themselves_when_a_session_is_written(browser: Browser, t
     open_home(page)
     expect(page.locator("tr.session").first).to_be_visible()
     folders.add("cccccccc-0000-4000-8000-000000000001", talk(3_000_000), "-home-dana-new")
-    expect(page.locator("tr.session", has_text="Session number 3000000")).to_be_visible(timeout=LONG_MS)
+    expect(page.locator("tr.session", has_text="Session number 3000000")).to_be_visible()
     expect(page.locator("#head")).to_contain_text("7 sessions")
     context.close()
     server.stop()

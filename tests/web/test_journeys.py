@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import BROWSER_LIMIT_MS
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import Complaints, Folders, Server, start
 from turnlog.web.machine import Machine
@@ -82,6 +83,7 @@ def entrance(browser: Browser, server: Server) -> Any:
 @pytest.fixture
 def context(browser: Browser, server: Server, entrance: Any) -> Iterator[BrowserContext]:
     found = browser.new_context(base_url=server.url, storage_state=entrance, timezone_id="America/New_York")
+    found.set_default_timeout(BROWSER_LIMIT_MS)
     yield found
     found.close()
 

@@ -93,7 +93,7 @@ def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bott
 
     follow(page, session)
     with writing(session, 40, 0.02):
-        expect(page.locator("#i-w-39")).to_be_in_viewport(timeout=20_000)
+        expect(page.locator("#i-w-39")).to_be_in_viewport()
     assert uuids(page) == expected(40)
     expect(page.locator(".more")).to_be_hidden()
 
@@ -109,13 +109,13 @@ def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
     complaints.watch(page)
     follow(page, session)
     with writing(session, 60, 0.05):
-        expect(page.locator("#i-w-5")).to_be_attached(timeout=20_000)
+        expect(page.locator("#i-w-5")).to_be_attached()
         assert server.stop(9) == -9
         expect(page.locator(".link")).to_have_attribute("data-connected", "false")
         seen = uuids(page)
         other = start(folders, "--port", str(server.port))
         try:
-            expect(page.locator("#i-w-59")).to_be_attached(timeout=30_000)
+            expect(page.locator("#i-w-59")).to_be_attached()
             assert len(seen) < 60
             assert uuids(page) == expected(60)
             expect(page.locator(".live-note")).to_have_text("")
@@ -140,7 +140,7 @@ def test_a_page_that_was_hidden_goes_on_where_it_was(session: Path, server: Serv
     time.sleep(0.5)
     assert uuids(page) == ["first"]
     page.evaluate(hide, False)
-    expect(page.locator("#i-w-11")).to_be_attached(timeout=10_000)
+    expect(page.locator("#i-w-11")).to_be_attached()
     assert uuids(page) == expected(12)
 
 
@@ -154,8 +154,8 @@ def test_two_sessions_are_followed_at_once_and_none_gets_what_is_the_others(
     with begun(folders) as other:
         follow(second, other)
         with writing(session, 15, 0.02, "a"), writing(other, 15, 0.02, "b"):
-            expect(page.locator("#i-a-14")).to_be_attached(timeout=20_000)
-            expect(second.locator("#i-b-14")).to_be_attached(timeout=20_000)
+            expect(page.locator("#i-a-14")).to_be_attached()
+            expect(second.locator("#i-b-14")).to_be_attached()
         assert uuids(page) == expected(15, "a")
         assert uuids(second) == expected(15, "b")
         second.close()
@@ -180,7 +180,7 @@ def test_a_sub_agent_that_starts_meanwhile_appears_with_what_it_does(session: Pa
     expect(member.locator("article.item")).to_have_count(2)
     expect(member.locator("article.item").last).to_contain_text("found")
     with writing(session, 3, 0.01):
-        expect(page.locator("#i-w-2")).to_be_attached(timeout=10_000)
+        expect(page.locator("#i-w-2")).to_be_attached()
     assert uuids(page) == expected(3)
 
 
@@ -189,7 +189,7 @@ def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page:
 
     follow(page, session)
     with writing(session, 5, 0.01):
-        expect(page.locator("#i-w-4")).to_be_attached(timeout=10_000)
+        expect(page.locator("#i-w-4")).to_be_attached()
     build = Build(step=1)
     build.prompt("another one", "another")
     new = session.with_suffix(".new")
@@ -199,7 +199,7 @@ def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page:
     assert uuids(page) == ["another"]
     expect(page.locator(".live-note")).to_have_text("The file was replaced.")
     with writing(session, 2, 0.01, "n"):
-        expect(page.locator("#i-n-1")).to_be_attached(timeout=10_000)
+        expect(page.locator("#i-n-1")).to_be_attached()
     assert uuids(page) == ["another", "n-0", "n-1"]
 
 
@@ -216,7 +216,7 @@ def test_a_reader_who_went_up_is_not_pulled_down_and_sees_how_much_is_new(
     expect(page.locator("#i-first")).to_be_in_viewport()
     page.wait_for_timeout(100)
     with writing(session, 3, 0.01, "n"):
-        expect(page.locator(".more")).to_have_text("3 new ↓", timeout=10_000)
+        expect(page.locator(".more")).to_have_text("3 new ↓")
     expect(page.locator("#i-first")).to_be_in_viewport()
     page.locator(".more").click()
     expect(page.locator("#i-n-2")).to_be_in_viewport()
@@ -272,7 +272,7 @@ def test_the_board_can_be_limited_to_a_project_and_sorted(folders: Folders, serv
         page.goto("/live")
         cards = [page.locator(f'article[data-ref="{name}"]') for name in names]
         for card in cards:
-            expect(card).to_be_visible(timeout=20_000)
+            expect(card).to_be_visible()
         page.get_by_label("Project").select_option(label="beta")
         expect(cards[0]).to_be_hidden()
         expect(cards[1]).to_be_visible()
@@ -303,11 +303,11 @@ def test_a_machine_without_sessions_today_plays_a_demo_on_request(
         expect(page.get_by_role("heading", name="No session was active today")).to_be_visible()
         page.get_by_role("button", name="Play a demo session").click()
         card = page.locator("article.live-card")
-        expect(card).to_be_visible(timeout=30_000)
+        expect(card).to_be_visible()
         expect(page.get_by_role("heading", name="No session was active today")).to_be_hidden()
         expect(card.locator(".agents li").first).to_be_visible(timeout=60_000)
         card.get_by_role("link").click()
-        expect(page.locator(".transcript > article.item.prompt").first).to_be_attached(timeout=20_000)
+        expect(page.locator(".transcript > article.item.prompt").first).to_be_attached()
     finally:
         context.close()
         server.stop()

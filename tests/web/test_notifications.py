@@ -159,7 +159,7 @@ def test_the_button_on_the_board_turns_notifications_on(
     page.evaluate('Object.defineProperty(document, "hidden", { get: () => true, configurable: true })')
     with NotifyQueue(folders.data) as queue:
         queue.store_changes({}, page_notices=[Notification("n1", "test", "t", "<b>Hello</b>", "there")])
-    expect(page).to_have_title("● <b>Hello</b>", timeout=20_000)
+    expect(page).to_have_title("● <b>Hello</b>")
     assert page.evaluate("shown") == [["<b>Hello</b>", "there", "n1"]]
     assert other.evaluate("shown") == []
     page.evaluate(

@@ -82,7 +82,7 @@ def test_rows_that_are_looked_at_tell_their_health_and_turns(page: Page) -> None
 
     page.goto("/?q=number+5")
     row = page.locator("tr.session").first
-    expect(row.locator("td.health .badge").first).to_have_text(re.compile("healthy|error|warning"), timeout=15_000)
+    expect(row.locator("td.health .badge").first).to_have_text(re.compile("healthy|error|warning"))
     expect(row.locator(".turn-count")).to_have_text("1")
 
 
@@ -159,7 +159,7 @@ def test_an_exact_text_is_found_by_reading_the_files(page: Page) -> None:
     page.goto("/search")
     page.locator("#mode").select_option("substring")
     page.locator("#text").fill("cat quokka-42")
-    expect(page.locator(".hit-group h2")).to_have_text("Session number 42", timeout=20_000)
+    expect(page.locator(".hit-group h2")).to_have_text("Session number 42")
     expect(page.locator(".summary")).to_contain_text("Read ")
 
 
@@ -185,7 +185,7 @@ def test_parts_that_take_longer_appear_by_themselves(page: Page) -> None:
     from playwright.sync_api import expect
 
     page.goto("/insights?range=all")
-    expect(page.locator("#files table")).to_be_visible(timeout=15_000)
+    expect(page.locator("#files table")).to_be_visible()
     expect(page.locator("#failures table")).to_contain_text("Bash")
     expect(page.locator("[aria-busy]")).to_have_count(0)
 

@@ -243,10 +243,10 @@ def test_found_texts_are_stepped_through_in_both_directions(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(status).to_have_text("1 of 11")
     page.keyboard.press("Enter")
-    expect(page.locator("#i-a-200")).to_be_in_viewport(timeout=20_000)
+    expect(page.locator("#i-a-200")).to_be_in_viewport()
     expect(page.locator("#i-a-200 details.card")).to_have_attribute("open", "")
     page.keyboard.press("Shift+Enter")
-    expect(page.locator("#i-a-20")).to_be_in_viewport(timeout=20_000)
+    expect(page.locator("#i-a-20")).to_be_in_viewport()
 
 
 def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> None:

@@ -19,14 +19,11 @@ pytestmark = pytest.mark.slow
 
 LONG, HUGE, BRANCHED = (f"cccccccc-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 TURNS = 300
-LIMIT = 60_000
-"""Milliseconds: generous, because the machine may be busy."""
 
 
 def expect(target: Any) -> Any:
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=LIMIT)
     return expect(target)
 
 
@@ -118,7 +115,7 @@ def test_the_rail_lists_the_other_sessions_and_keys_lead_to_them(page: Page) -> 
     place = refs.index(LONG)
     key, goal = ("]", refs[place + 1]) if place + 1 < len(refs) else ("[", refs[place - 1])
     page.keyboard.press(key)
-    page.wait_for_url(re.compile(goal), timeout=LIMIT)
+    page.wait_for_url(re.compile(goal))
     expect(page.locator(".rail-list a[aria-current]")).to_have_attribute("data-ref", goal)
 
 
@@ -277,7 +274,7 @@ def test_the_palette_opens_on_every_page_and_leads_to_a_session(page: Page, path
     page.get_by_role("combobox", name="Go to").fill("unbroken")
     expect(page.locator("#palette [role=option]").first).to_contain_text("The unbroken word")
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(HUGE), timeout=LIMIT)
+    page.wait_for_url(re.compile(HUGE))
 
 
 def test_the_palette_finds_turns_actions_settings_and_texts(page: Page) -> None:
@@ -315,7 +312,7 @@ def test_sub_agents_are_a_tree_and_their_prompt_is_a_task(page: Page, folders: F
     expect(page.locator(".crumbs")).to_contain_text("sub-agent")
     expect(page.locator("article.prompt .who").first).to_contain_text("Task")
     page.locator(".crumbs a").click()
-    page.wait_for_url(re.compile(f"/s/{uuid}$"), timeout=LIMIT)
+    page.wait_for_url(re.compile(f"/s/{uuid}$"))
 
 
 def test_an_unbroken_word_of_two_megabytes_unfolds_piece_by_piece_and_stays_narrow(page: Page) -> None:

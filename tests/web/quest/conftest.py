@@ -9,20 +9,9 @@ import pytest
 from quest_page import serve_modules
 
 from tests.web.conftest import Complaints
-from tests.web.quest.quest_driver import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(autouse=True)
-def patience() -> Iterator[None]:
-    """Let expectations wait as long as a busy machine may need."""
-    from playwright.sync_api import expect
-
-    expect.set_options(timeout=PATIENCE_SECONDS * 1000)
-    yield
-    expect.set_options(timeout=None)
 
 
 @pytest.fixture(scope="module")

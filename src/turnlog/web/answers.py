@@ -80,6 +80,7 @@ def render_page(request: Request, template: str, /, *, status: int = 200, **valu
             static=request.app.state.static.address,
             path=request.url.path,
             is_demo=machine.is_demo,
+            lake=machine.lake,
             version=__version__,
             preferences=machine.preferences.load(),
             **values,

@@ -26,6 +26,7 @@ from turnlog.web.answers import build_failure_response
 from turnlog.web.background import upkeep
 from turnlog.web.home import home
 from turnlog.web.insights import insights
+from turnlog.web.lake import lake_routes
 from turnlog.web.live import live, notifications
 from turnlog.web.machine import Machine
 from turnlog.web.navigation import palette, session_rail
@@ -121,12 +122,15 @@ PAGE_MODULES = (
     preference_routes,
     upkeep,
 )
+LAKE_PAGE_MODULES = (insights, preference_routes, lake_routes)
+"""The pages of a lake. `lake_routes` is last: it refuses all other addresses."""
 
 
 def build_application(machine: Machine) -> Starlette:
-    """Build the app that shows a machine's sessions; serve it only behind `security.RequestGuard`."""
+    """Build the app that shows a machine's sessions, or a lake; serve it only behind `security.RequestGuard`."""
+    modules = PAGE_MODULES if machine.lake is None else LAKE_PAGE_MODULES
     app = Starlette(
-        routes=[*STATIC_ROUTES, *(route for page in PAGE_MODULES for route in page.routes)],
+        routes=[*STATIC_ROUTES, *(route for page in modules for route in page.routes)],
         exception_handlers={
             TurnlogError: build_failure_response,
             HTTPException: build_failure_response,

@@ -96,6 +96,15 @@ class SessionRefs(NamedTuple):
         return f"{uuid}.{number}" if uuid in self.doubled else uuid
 
 
+class LakeLabel(NamedTuple):
+    """Which snapshot of which lake the pages show."""
+
+    location: str
+    """Its path or URL."""
+    snapshot: int
+    created: str
+
+
 class Machine:
     """The sessions that the pages show; shared by all threads."""
 
@@ -126,6 +135,8 @@ class Machine:
         """When a page last polled, by the monotonic clock."""
         self.listened: float | None = None
         """When a page last listened for notifications, by the monotonic clock."""
+        self.lake: LakeLabel | None = None
+        """The lake that the pages show instead of this machine's sessions."""
         self._threads = threading.local()
         self._stores: WeakSet[Store] = WeakSet()  # a thread's store is closed with the thread
         # If the data folder is read-only, the index is in a temporary folder, which all threads must share.
@@ -136,14 +147,15 @@ class Machine:
     def store(self) -> Store:
         """This thread's own connection to the index."""
         known: tuple[Store, int] | None = getattr(self._threads, "store", None)
-        now = _read_inode(self.index)
+        index = self.index  # a lake replaces it at any time
+        now = _read_inode(index)
         if known is None or known[1] != now:  # the file was replaced: it was damaged or had another version
             if known is not None:
                 known[0].db.close()
-            opened = reopen_index(self.index)
+            opened = reopen_index(index)
             opened.db.pragma("cache_size", -_CACHE_KIB)
             self._stores.add(opened)
-            self._threads.store = known = opened, _read_inode(self.index)
+            self._threads.store = known = opened, _read_inode(index)
         return known[0]
 
     @cached_property

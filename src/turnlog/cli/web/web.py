@@ -30,27 +30,31 @@ if TYPE_CHECKING:
 @click.option(
     "--open/--no-open", "opens", default=None, help="Open the address in a browser (default: only on a terminal)."
 )
-def web(port: int | None, opens: bool | None) -> None:
+@click.option(
+    "--lake",
+    metavar="LAKE",
+    help="Show the insights of a lake, which is a path or a URL, instead of the sessions on this machine.",
+)
+def web(port: int | None, opens: bool | None, lake: str | None) -> None:
     """Start a local web app to read, search, follow, edit and export the sessions on this machine.
 
     The server listens only on this machine (127.0.0.1) and serves only the browser that opens the printed address. The
     address works once; after that, the server remembers the browser. Press Ctrl-C to stop the server. Without --port,
     the server listens on port 4747, or on any free port if 4747 is in use. On a machine without sessions, the pages
-    show the demo sessions.
+    show the demo sessions. With --lake, the app has only the insights page, and the lake is only read (docs/fleet.md).
 
     \b
     Examples:
       turnlog web
       turnlog web --port 8080 --no-open
+      turnlog web --lake s3://company/lake
     """
 
-    run_web(port, opens)
+    run_web(port, opens, lake=lake)
 
 
-def run_web(port: int | None, opens: bool | None, path: str = "/") -> None:
+def run_web(port: int | None, opens: bool | None, path: str = "/", lake: str | None = None) -> None:
     """Serve the pages until a signal arrives; the printed address opens `path`."""
-    from turnlog.web.background.notifier import WebNotifier
-    from turnlog.web.background.upkeep import IndexUpkeep
     from turnlog.web.security import ServerKeys
     from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
 
@@ -59,7 +63,7 @@ def run_web(port: int | None, opens: bool | None, path: str = "/") -> None:
     if opened.is_fallback:
         print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog process; using port {opened.port}.")
     config = load_config()
-    with opened.socket, open_machine(config) as found:
+    with opened.socket, open_machine(config) if lake is None else open_lake_machine(lake) as found:
         door = ServerKeys(opened.port, _load_cookie_secret())
         start = build_launch_address(door, opened.port, path)
 
@@ -69,8 +73,38 @@ def run_web(port: int | None, opens: bool | None, path: str = "/") -> None:
             if is_on_terminal() if opens is None else opens:
                 threading.Thread(target=_open_browser, args=[start], daemon=True).start()
 
-        with IndexUpkeep(found, print_remark), WebNotifier(found, config, print_remark):
+        with keep_current(found, config):
             serve_pages(found, opened, door, announce_start, print_remark)
+
+
+@contextmanager
+def keep_current(found: Machine, config: Config) -> Iterator[None]:
+    """Follow the changes of a machine's sessions, or the new snapshots of a lake."""
+    from turnlog.web.background.notifier import WebNotifier
+    from turnlog.web.background.upkeep import IndexUpkeep
+    from turnlog.web.lake.lake_machine import LakeMachine
+    from turnlog.web.lake.lake_upkeep import LakeUpkeep
+
+    if isinstance(found, LakeMachine):
+        with LakeUpkeep(found, print_remark):
+            yield
+        return
+    with IndexUpkeep(found, print_remark), WebNotifier(found, config, print_remark):
+        yield
+
+
+@contextmanager
+def open_lake_machine(lake: str) -> Iterator[Machine]:
+    """Open the newest snapshot of a lake."""
+    from turnlog.cli.progress import show_progress
+    from turnlog.web.lake.lake_machine import LakeMachine
+
+    progress = show_progress("reading the lake: {done:,} of {total:,} rows …")
+    found = LakeMachine(lake, data_dir(), tell=print_remark, progress=progress)
+    try:
+        yield found
+    finally:
+        found.close()
 
 
 @contextmanager

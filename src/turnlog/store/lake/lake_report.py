@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.store.lake.lake_spend import LakeSpend, format_lake_time
+from turnlog.store.lake.exact_messages import format_lake_time
+from turnlog.store.lake.lake_spend import LakeSpend
 from turnlog.store.usage.usage_sums import UsageSum, add_usage_sums
 
 if TYPE_CHECKING:

@@ -19,12 +19,19 @@ from turnlog.session.clock import parse_timestamp
 from turnlog.session.usage.message_counts import QUALITIES
 from turnlog.session.usage.prices import PricedTokens, find_pico_rates, load_price_table
 from turnlog.store.index.spend_table import build_billed_columns, renew_spend, split_price_terms
+from turnlog.store.lake.exact_messages import (
+    FETCHED_ROWS,
+    INSERT_ANSWER,
+    ExactMessages,
+    NameNumbers,
+    build_file_path,
+    format_lake_time,
+)
 from turnlog.store.usage.usage_sums import UsageSum
 
 if TYPE_CHECKING:
     from turnlog.store.lake.lake import Lake
 
-_FETCHED_ROWS = 10_000
 _ENDED_SECONDS = "greatest(coalesce(epoch_us(usage.ended) // 1000000, 0), 0)"
 HOUR = f"CASE WHEN {_ENDED_SECONDS} > 0 THEN {_ENDED_SECONDS} // 3600 ELSE -1 END"
 _PROMPT = "(input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens)"
@@ -52,18 +59,6 @@ _REGROUPED_SUMS = ", ".join(
 )
 _SpendColumns = tuple[int | None, ...]
 """The columns of `spend` after the first three."""
-_SHARED_QUERY = """
-    CREATE TABLE IF NOT EXISTS shared AS
-    SELECT hash(message_id) AS key FROM usage GROUP BY 1 HAVING count(*) > 1
-"""
-_IS_EXACT = "(requests IS NOT NULL OR hash(message_id) IN (SELECT key FROM shared))"
-_EXACT_QUERY = f"""
-    SELECT message_id, usage.session_key, usage.file, model, epoch_us(time), epoch_us(usage.ended), input_tokens,
-        output_tokens, cache_read_tokens, cache_write_5m_tokens + cache_write_1h_tokens, cache_write_1h_tokens,
-        web_searches, lowest_output, stopped, sidechain, usage.version, terms, letters, requests
-    FROM usage WHERE {_IS_EXACT}
-"""
-_INSERT_ANSWER = f"INSERT INTO answer VALUES ({','.join('?' * 18)})"
 
 
 class SessionLabels(NamedTuple):
@@ -77,17 +72,19 @@ class SessionLabels(NamedTuple):
 class LakeSpend:
     """Sums of the usage in one lake."""
 
-    def __init__(self, lake: Lake, since: int | None = None, until: int | None = None) -> None:
+    def __init__(
+        self, lake: Lake, since: int | None = None, until: int | None = None, exact: ExactMessages | None = None
+    ) -> None:
         """`since` and `until` limit the sums, in seconds since 1970, at full hours; `until` is excluded."""
         self._lake, self._since, self._until = lake, since, until
+        self._exact = exact or ExactMessages(lake)
 
     @cached_property
     def exact_db(self) -> apsw.Connection:
         """An index in memory with the messages whose copies or requests must be looked at one by one."""
-        self._lake.execute(_SHARED_QUERY)
         db = apsw.Connection(":memory:")
         db.execute(package_files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
-        fill_exact_spend(self._lake, db)
+        _fill_exact_spend(self._lake, db, self._exact)
         return db
 
     @cached_property
@@ -95,7 +92,7 @@ class LakeSpend:
         """The labels of the sessions that have such messages, by number in `exact_db`."""
         rows = self._lake.execute(
             "SELECT DISTINCT file, person, team, project FROM session_rows WHERE file IN"
-            f" (SELECT file FROM usage WHERE {_IS_EXACT})"
+            f" (SELECT file FROM usage WHERE {self._exact.condition})"
         ).fetchall()
         by_file = {file: SessionLabels(*labels) for file, *labels in rows}
         sessions = self.exact_db.execute("SELECT session, path FROM file")
@@ -113,13 +110,12 @@ class LakeSpend:
 
     def _prepare_groups(self) -> None:
         """Sum the messages that are in one file only by all dimensions at once, so that they are read only once."""
-        _ = self.exact_db
         bounds = _list_time_conditions(self._since, self._until)
         named = [f"{expression} AS {name}" for name, expression in _DIMENSIONS.items()]
         named += [f"{expression} AS {name}" for name, expression in _list_price_groups().items() if name != "model"]
         self._lake.execute(
             f"CREATE TABLE IF NOT EXISTS grouped AS SELECT {', '.join(named)}, {_SUMS} FROM usage"
-            f" WHERE NOT {_IS_EXACT} {bounds} GROUP BY ALL"
+            f" WHERE NOT {self._exact.condition} {bounds} GROUP BY ALL"
         )
 
     def _iter_priced_sums(self, source: str, expressions: Sequence[str], sums: str) -> Iterator[Any]:
@@ -129,7 +125,7 @@ class LakeSpend:
         query = f"SELECT {', '.join([*expressions, *chosen])}, {sums} FROM {source} GROUP BY ALL"
         result = self._lake.execute(query)
         count, width = len(expressions), len(expressions) + len(prices)
-        while rows := result.fetchmany(_FETCHED_ROWS):
+        while rows := result.fetchmany(FETCHED_ROWS):
             for row in rows:
                 model, terms, searched = row[count : count + 3]
                 prompt, first, *columns = row[width:]
@@ -153,8 +149,7 @@ class LakeSpend:
 
     def iter_flat_spend(self) -> Iterator[tuple[Any, ...]]:
         """Yield hour, session key, model and the other columns of `spend`, for messages that are in one file only."""
-        _ = self.exact_db
-        source = f"(SELECT * FROM usage WHERE NOT {_IS_EXACT}) usage"
+        source = f"(SELECT * FROM usage WHERE NOT {self._exact.condition}) usage"
         for hour, session, model, row in self._iter_priced_sums(source, [HOUR, "session_key", "model AS name"], _SUMS):
             yield hour, session, model, *row
 
@@ -173,39 +168,29 @@ def _list_time_conditions(since: int | None, until: int | None) -> str:
     return first + (f" AND {_ENDED_SECONDS} < {until} AND {_ENDED_SECONDS} > 0" if until is not None else "")
 
 
-def fill_exact_spend(lake: Lake, db: apsw.Connection) -> None:
+def _fill_exact_spend(lake: Lake, db: apsw.Connection, exact: ExactMessages) -> None:
     """Fill an empty index with the messages to look at one by one, and with their `spend`."""
-    numbers: dict[tuple[str, str], int] = {}
+    names: NameNumbers = {}
     files: dict[int, int] = {}
-    result = lake.execute(_EXACT_QUERY)
     with db:
-        while rows := result.fetchmany(_FETCHED_ROWS):
-            db.executemany(_INSERT_ANSWER, (_to_answer_row(row, numbers, files) for row in rows))
-        db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((number, *name) for name, number in numbers.items()))
-        _insert_files(lake, db, files)
+        db.executemany(INSERT_ANSWER, exact.iter_answer_rows(names, files))
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((number, *name) for name, number in names.items()))
+        _insert_files(lake, db, exact, files)
         renew_spend(db, None)
 
 
-def _to_answer_row(row: tuple[Any, ...], numbers: dict[tuple[str, str], int], files: dict[int, int]) -> tuple[Any, ...]:
-    key, _, file, model, first, last, *counts = row
-    number = files.setdefault(file, len(files) + 1)
-    name = None if model is None else numbers.setdefault(("model", model), len(numbers) + 1)
-    return (key, number, name, format_lake_time(first), format_lake_time(last), *counts)
-
-
-def _insert_files(lake: Lake, db: apsw.Connection, files: dict[int, int]) -> None:
-    """Add the files that have copies; their paths sort as in the order in which copies are charged."""
+def _insert_files(lake: Lake, db: apsw.Connection, exact: ExactMessages, files: dict[int, int]) -> None:
+    """Add the files that have such messages."""
     rows = lake.execute(
         "SELECT file, session_key, project, file_name, forked_from FROM session_rows"
-        f" WHERE file IN (SELECT file FROM usage WHERE {_IS_EXACT})"
+        f" WHERE file IN (SELECT file FROM usage WHERE {exact.condition})"
     ).fetchall()
     sessions: dict[int, int] = {}
     for file, session_key, project, name, forked_from in rows:
         session = sessions.setdefault(session_key, len(sessions) + 1)
-        path = f"{project}/{name}\t{file}"
         db.execute(
             "INSERT INTO file (id, path, kind, session, forked_from) VALUES (?, ?, 'session', ?, ?)",
-            (files[file], path, session, forked_from),
+            (files[file], build_file_path(project, name, file), session, forked_from),
         )
 
 
@@ -225,15 +210,6 @@ def _list_price_groups() -> dict[str, str]:
             for place, stop in enumerate(stops)
         },
     }
-
-
-def format_lake_time(microseconds: int | None) -> str:
-    """Format a time as Claude Code writes it; an unknown time becomes an empty text, as in the index."""
-    if microseconds is None:
-        return ""
-    seconds, rest = divmod(microseconds, 1_000_000)
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1000:03}Z"
 
 
 def _format_month(hour: int) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -27,6 +27,7 @@ from turnlog.store.insight.insights import (
     list_longest_turns,
     list_slowest_calls,
 )
+from turnlog.store.lake.lake_index import LAKE_TIME_ZONE, list_lake_projects
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.store.usage.usage_document import load_usage_report
@@ -36,7 +37,8 @@ from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache
 from turnlog.web.insights import breakdown, periods, rankings, session_sums
-from turnlog.web.insights.panels import Panel
+from turnlog.web.insights.panels import Panel, keep_insights_links
+from turnlog.web.insights.people import build_people_panels
 from turnlog.web.machine import Machine
 from turnlog.web.reading.links import text_address
 
@@ -63,18 +65,23 @@ class InsightsFilter(NamedTuple):
     """What the stacked chart is divided by: `project` if empty."""
     measure: str = ""
     """What it adds up: `cost` if empty."""
+    timezone: str = ""
+    """The time zone of the days: this machine's if empty. It is not part of an address."""
 
     def address(self, path: str = "/insights", **changes: str) -> str:
         """Return the address for this filter with some changes."""
-        query = urlencode({name: value for name, value in self._replace(**changes)._asdict().items() if value})
+        values = self._replace(**changes, timezone="")._asdict()
+        query = urlencode({name: value for name, value in values.items() if value})
         return f"{path}?{query}" if query else path
 
     def to_usage_request(self, kind: str = "daily") -> UsageRequest:
         """Convert the filter to an index request; raise `UsageError` if it is invalid."""
         since = self.since
         if self.range and self.range != "all":
-            since = (date.today() - timedelta(days=int(self.range[:-1]) - 1)).isoformat()  # noqa: DTZ011 - local days
-        return parse_usage_request(kind, since or None, self.until or None, self.project or None, self.model or None)
+            today = datetime.now(UTC).date() if self.timezone else date.today()  # noqa: DTZ011 - local days
+            since = (today - timedelta(days=int(self.range[:-1]) - 1)).isoformat()
+        values = (since, self.until, self.project, self.model, self.timezone)
+        return parse_usage_request(kind, *(value or None for value in values))
 
 
 def show_insights(request: HttpRequest) -> Response:
@@ -84,7 +91,8 @@ def show_insights(request: HttpRequest) -> Response:
         overview = _get_overview(request, filters)
     except UsageError as error:
         # If the address has an invalid date or an unknown project, the page reports it and shows everything.
-        failure, filters = str(error).removeprefix("--"), InsightsFilter("all")
+        failure = str(error).removeprefix("--")
+        filters = InsightsFilter("all", timezone=filters.timezone)
         overview = _get_overview(request, filters)
     whole = request.query_params.get("parts") == "all"
     return render_page(
@@ -109,6 +117,7 @@ def _parse_filter(request: HttpRequest) -> InsightsFilter:
     values = {name: request.query_params.get(name, "").strip()[:1000] for name in InsightsFilter._fields}
     values["by"] = values["by"] if values["by"] in breakdown.DIMENSIONS else ""
     values["measure"] = values["measure"] if values["measure"] in breakdown.MEASURES else ""
+    values["timezone"] = LAKE_TIME_ZONE if get_machine(request).lake else ""
     if values["range"] not in TIME_RANGES:
         values["range"] = ""
     if not (values["range"] or values["since"] or values["until"]):
@@ -140,7 +149,9 @@ class InsightsCache:
 
     def get_or_make(self, machine: Machine, key: Any, make: Callable[[], Any]) -> Any:
         """Return the result for a key, computing it if needed."""
-        state = (machine.index, *read_catalog_state(machine.store.db), date.today())  # noqa: DTZ011 - local days
+        # The index of a lake never changes; a new snapshot has another one.
+        content = () if machine.lake else read_catalog_state(machine.store.db)
+        state = (machine.index, *content, date.today())  # noqa: DTZ011 - local days
         known = self._known.get(key)
         if known is None or known[0] != state:
             known = self._known[key] = state, make()
@@ -151,7 +162,7 @@ class InsightsCache:
 
 def _load_usage_document(machine: Machine, request: UsageRequest, rows: slice = ALL_ROWS) -> dict[str, Any]:
     """Load a report's document; with `rows`, only those rows and the total number of rows."""
-    is_growing = machine.state.is_busy
+    is_growing = machine.state.is_busy or machine.lake is not None  # a lake's sums can't be computed from its index
     usage = load_usage_report(machine.store.db, request, is_demo=machine.is_demo, is_growing=is_growing)
     total = len(usage.report.rows)
     usage = usage._replace(report=usage.report._replace(rows=usage.report.rows[rows]))
@@ -173,6 +184,7 @@ def _build_overview(machine: Machine, filters: InsightsFilter) -> InsightsOvervi
     if not models["rows"]:
         return InsightsOverview(models, [])
     by_time = _load_usage_document(machine, filters.to_usage_request(periods.choose_period(first, last)))
+    zone = LAKE_TIME_ZONE if machine.lake else "this machine's time zone"
     by_project, by_session = (
         _load_usage_document(machine, filters.to_usage_request(kind), TOP_ROWS) for kind in ("project", "session")
     )
@@ -182,16 +194,24 @@ def _build_overview(machine: Machine, filters: InsightsFilter) -> InsightsOvervi
         breakdown.build_stack_panel(points, wanted),
         breakdown.build_treemap_panel(points),
         periods.build_time_panel(by_time),
+        *(build_people_panels(machine, filters.to_usage_request(), models) if machine.lake else []),
         rankings.build_cost_panel("project", "By project", by_project, lambda row: _build_project_cell(row, filters)),
         rankings.build_cost_panel("model", "By model", models, rankings.build_model_cell),
-        periods.build_hours_panel(
-            count_messages_by_hour(machine.store.db, filters.to_usage_request()), "this machine's time zone"
-        ),
+        periods.build_hours_panel(count_messages_by_hour(machine.store.db, filters.to_usage_request()), zone),
         periods.build_cache_panel(by_time),
-        periods.build_blocks_panel(_load_usage_document(machine, filters.to_usage_request("blocks"), NEWEST_ROWS)),
+        *([] if machine.lake else [_build_blocks_panel(machine, filters)]),
         rankings.build_cost_panel("session", "By session", by_session, rankings.build_session_cell, is_wide=True),
     ]
-    return InsightsOverview(models, panels)
+    return InsightsOverview(models, _fit_panels(machine, panels))
+
+
+def _fit_panels(machine: Machine, panels: list[Panel]) -> list[Panel]:
+    """Drop the links to pages that a lake doesn't have."""
+    return [keep_insights_links(panel) for panel in panels] if machine.lake else panels
+
+
+def _build_blocks_panel(machine: Machine, filters: InsightsFilter) -> Panel:
+    return periods.build_blocks_panel(_load_usage_document(machine, filters.to_usage_request("blocks"), NEWEST_ROWS))
 
 
 def _build_project_cell(row: Mapping[str, Any], filters: InsightsFilter) -> Any:
@@ -210,7 +230,7 @@ def _get_part_panels(request: HttpRequest, filters: InsightsFilter, name: str) -
     machine = get_machine(request)
     make = {"tools": _build_tool_panels, "files": _build_file_panels, "waits": _build_wait_panels}[name]
     panels: list[Panel] = get_app_state(request, "memory", InsightsCache).get_or_make(
-        machine, (name, filters), lambda: make(machine, filters)
+        machine, (name, filters), lambda: _fit_panels(machine, make(machine, filters))
     )
     return [panel._replace(note=_ANY_MODEL_NOTE) for panel in panels] if filters.model else panels
 
@@ -255,8 +275,12 @@ _LONG_TURNS_DEFINITION = "From a prompt to the last answer, call or result befor
 
 
 def _list_projects(request: HttpRequest) -> list[tuple[str, str]]:
-    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
-    paths = {row.cwd or row.project for row in listing.rows}
+    machine = get_machine(request)
+    if machine.lake:
+        paths = list_lake_projects(machine.store.db)
+    else:
+        listing = get_app_state(request, "lists", ListingCache).get_listing(machine)
+        paths = {row.cwd or row.project for row in listing.rows}
     return sorted(((path, amounts.folder_name(path)) for path in paths), key=lambda pair: (pair[1].casefold(), pair[0]))
 
 
@@ -269,8 +293,13 @@ def send_usage(request: HttpRequest) -> Response:
     kind = request.path_params["kind"]
     if kind not in GROUPINGS:
         raise HTTPException(404, f"unknown report {kind!r}; choose one of {', '.join(GROUPINGS)}")
+    machine = get_machine(request)
     params = {name: request.query_params.get(name) for name in ("since", "until", "project", "model", "timezone")}
-    return answers.build_json_response(_load_usage_document(get_machine(request), parse_usage_request(kind, **params)))
+    if machine.lake:
+        if params["timezone"] not in (None, LAKE_TIME_ZONE):
+            raise UsageError(f"timezone: the days of a lake are in {LAKE_TIME_ZONE}")
+        params["timezone"] = LAKE_TIME_ZONE
+    return answers.build_json_response(_load_usage_document(machine, parse_usage_request(kind, **params)))
 
 
 def send_insights(request: HttpRequest) -> Response:

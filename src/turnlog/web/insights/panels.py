@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -10,6 +11,9 @@ from markupsafe import Markup
 
 from turnlog.web.charts.meter import render_meter
 from turnlog.web.search.query_filters import quote_filter_value
+
+_INSIGHTS_PATH = "/insights"
+_OTHER_CHART_LINK = re.compile(rf' data-href="(?!{_INSIGHTS_PATH})[^"]*"')
 
 
 class PanelHead(NamedTuple):
@@ -65,6 +69,20 @@ def build_bar_cells(values: Sequence[float], kind: str = "") -> list[PanelCell]:
 def build_search_address(*filters: tuple[str, str]) -> str:
     """Build the address of a search that has only filters."""
     return "/search?" + urlencode({"q": " ".join(f"{name}:{quote_filter_value(value)}" for name, value in filters)})
+
+
+def keep_insights_links(panel: Panel) -> Panel:
+    """Drop the links that lead to other pages."""
+    table = panel.table
+    if table is not None:
+        total = table.total and [_keep_insights_link(cell) for cell in table.total]
+        table = table._replace(rows=[[_keep_insights_link(cell) for cell in row] for row in table.rows], total=total)
+    charts = tuple((caption, Markup(_OTHER_CHART_LINK.sub("", chart))) for caption, chart in panel.charts)
+    return panel._replace(table=table, charts=charts)
+
+
+def _keep_insights_link(cell: PanelCell) -> PanelCell:
+    return cell if (cell.href or "").startswith(_INSIGHTS_PATH) else cell._replace(href=None)
 
 
 def build_text_cells(items: Iterable[str]) -> list[PanelCell]:

@@ -1,0 +1,1 @@
+"""The insights page on a lake instead of this machine's sessions."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, edit, first, live, mcp, quest, read, search, store, strip, trace, web
+from . import agent, edit, first, fleet, live, mcp, quest, read, search, store, strip, trace, web
 from .measure import BenchmarkError
 
 PARTS = {
@@ -25,6 +25,7 @@ PARTS = {
     **agent.PARTS,
     **live.PARTS,
     **mcp.PARTS,
+    **fleet.PARTS,
     **quest.PARTS,
 }
 

@@ -18,6 +18,7 @@ from tests.fleet.lakes import add_session, build_session, read_rows
 from turnlog.fleet.commit import LakeChange, LakeCommitter
 from turnlog.fleet.engines import MAX_ATTEMPTS, LocalEngine, WorkerDied
 from turnlog.fleet.task import TaskResult
+from turnlog.fleet.upkeep import ABANDONED_SECONDS
 from turnlog.store.lake.lake_files import LakeFiles
 from turnlog.store.lake.snapshot import LakePart, Snapshot, load_snapshot
 
@@ -140,3 +141,26 @@ def test_a_commit_that_was_planned_before_somebody_was_forgotten_is_thrown_away(
     committer = LakeCommitter(LakeFiles(str(lake)), base)
     done = committer.commit([LakeChange(())], "build")
     assert (done.dropped, done.snapshot.epoch) == (1, 1)
+
+
+def test_what_a_killed_build_left_is_deleted_when_no_build_can_need_it(tmp_path: Path, lake: Path) -> None:
+    source = tmp_path / "src"
+    for number in range(3):
+        add_session(source, build_session(1 + number))
+        turnlog.build_lake(source, lake, workers=1)
+    month = next((lake / "usage").glob("month=*/project_key=*"))
+    abandoned = [month / "p-old.parquet", lake / "_turnlog/catalog/old.parquet"]
+    needed_by_another = month / "p-young.parquet"
+    for path in (*abandoned, needed_by_another):
+        path.write_bytes(b"a part of what a build wrote")
+    listed = [path for path in lake.rglob("*.parquet") if path != needed_by_another]
+    long_ago = time.time() - ABANDONED_SECONDS - 86400
+    for path in listed:
+        os.utime(path, (long_ago, long_ago))
+    turnlog.build_lake(source, lake, workers=1)
+    assert all(path.exists() for path in abandoned), "a build without news doesn't look"
+    add_session(source, build_session(4))
+    turnlog.build_lake(source, lake, workers=1)
+    assert {path for path in listed if not path.exists()} == set(abandoned)
+    assert needed_by_another.exists()
+    assert [turnlog.report_lake(lake, snapshot=number).sessions for number in (1, 2, 3, 4)] == [1, 2, 3, 4]

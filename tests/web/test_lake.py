@@ -21,6 +21,7 @@ from starlette.testclient import TestClient
 
 import turnlog
 from tests.fleet.lakes import KEY, add_recorded, add_session, build_session
+from tests.fleet.object_store import BUCKET, list_variables, serve_bucket
 from tests.web.conftest import PORT, Folders, start
 from turnlog.errors import NotFound, UsageError
 from turnlog.web import app
@@ -264,3 +265,24 @@ def test_the_command_serves_a_lake_and_reports_what_is_wrong_in_one_line(tmp_pat
         1,
         "turnlog: a lake requires obstore; run `pip install 'turnlog[fleet]'`\n",
     )
+
+
+@pytest.mark.slow
+def test_a_lake_in_an_object_store_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve_bucket(tmp_path) as address:
+        for name, value in list_variables(address).items():
+            monkeypatch.setenv(name, value)
+        add_session(tmp_path / "src", build_session(3))
+        lake = f"s3://{BUCKET}/lake"
+        turnlog.build_lake(tmp_path / "src", lake, workers=1)
+        machine = LakeMachine(lake, tmp_path / "data")
+        try:
+            client = TestClient(app.build_application(machine))
+            assert client.get("/api/usage/model").json()["total"]["messages"] == 3
+            assert f"Lake <bdi>{lake}</bdi>" in client.get("/insights?range=all&parts=all").text
+            add_session(tmp_path / "src", build_session(2))
+            turnlog.build_lake(tmp_path / "src", lake, workers=1)
+            assert machine.refresh() is True
+            assert client.get("/api/usage/model").json()["total"]["messages"] == 5
+        finally:
+            machine.close()

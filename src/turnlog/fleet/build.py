@@ -21,7 +21,7 @@ from turnlog.fleet.people import PersonRules, PseudonymKey
 from turnlog.fleet.rewrite import RewritePartsTask, move_to_new_parts, run_rewrites
 from turnlog.fleet.settings import BuildSettings
 from turnlog.fleet.source import SourceListing
-from turnlog.fleet.upkeep import compact_lake, expire_snapshots
+from turnlog.fleet.upkeep import compact_lake, delete_abandoned_files, expire_snapshots
 from turnlog.store.lake.lake_files import LakeFiles
 from turnlog.store.lake.snapshot import Snapshot, load_snapshot
 
@@ -80,6 +80,8 @@ def run_build(request: BuildRequest, engine: LakeEngine, progress: BuildProgress
             raise TurnlogError(f"{run.lake.location}: other builds kept changing the same files; try again")
     compact_lake(run.lake, engine)
     expire_snapshots(run.lake)
+    if run.has_committed:  # a build without news should cost next to nothing
+        delete_abandoned_files(run.lake)
     return run.summarize(rounds)
 
 
@@ -98,6 +100,11 @@ class _BuildRun:
         self._replaced = 0
         self._failed: dict[str, str] = {}
         self._done = self._total = 0
+
+    @property
+    def has_committed(self) -> bool:
+        """Whether the lake has changed."""
+        return bool(self._read or self._deleted)
 
     def run_round(self) -> bool:
         """Plan, read and commit once; return whether nothing is left to do."""

@@ -1,4 +1,4 @@
-"""Keeps a lake in shape: joins small parts, merges the catalog, and removes old snapshots."""
+"""Keeps a lake in shape: joins small parts, merges the catalog, and removes old snapshots and abandoned files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,23 @@ from turnlog.fleet.commit import LakeChange, LakeCommitter
 from turnlog.fleet.engines import LakeEngine
 from turnlog.fleet.rewrite import RewritePartsTask, move_to_new_parts, run_rewrites
 from turnlog.store.lake.lake_files import LakeFiles
-from turnlog.store.lake.snapshot import LakePart, Snapshot, commit_snapshot, list_snapshots, load_snapshot
+from turnlog.store.lake.snapshot import (
+    CATALOG_FOLDER,
+    SNAPSHOT_FOLDER,
+    LakePart,
+    Snapshot,
+    commit_snapshot,
+    list_snapshots,
+    load_snapshot,
+)
 
 MAX_SMALL_PARTS = 16
 """How many small parts a partition may have before they are joined."""
 SMALL_PART_BYTES = 16 << 20
 _MAX_CATALOGS = 16
 KEPT_SNAPSHOTS = 10
+ABANDONED_SECONDS = 30 * 86400
+"""A file that no snapshot lists belongs to a build that is at work, or was killed. No build takes this long."""
 
 
 def compact_lake(lake: LakeFiles, engine: LakeEngine) -> None:
@@ -79,6 +89,24 @@ def expire_snapshots(lake: LakeFiles, kept: int = KEPT_SNAPSHOTS) -> None:
             # A part that leaves the lake never comes back: later snapshots need it only if the oldest one does.
             lake.delete(name for name in list_snapshot_files(old) if name not in needed)
         lake.delete([entry.name])
+
+
+def delete_abandoned_files(lake: LakeFiles) -> int:
+    """Delete the files that killed builds have left, once they are old enough; return how many."""
+    newest = load_snapshot(lake)
+    found = [item for folder in (CATALOG_FOLDER, *newest.schemas) for item in lake.iter_listing(folder)]
+    # The storage's own clock decides, which may differ from ours.
+    now = max((item.age_key for item in lake.iter_listing(SNAPSHOT_FOLDER)), default=0.0)
+    old = [item.name for item in found if item.age_key < now - ABANDONED_SECONDS]
+    if not old:
+        return 0
+    needed: set[str] = set()
+    for entry in list_snapshots(lake):  # after the listing, so that they list whatever was committed meanwhile
+        with suppress(NotFound):  # another process may be deleting it
+            needed.update(list_snapshot_files(load_snapshot(lake, entry.number)))
+    abandoned = [name for name in old if name not in needed]
+    lake.delete(abandoned)
+    return len(abandoned)
 
 
 def list_snapshot_files(snapshot: Snapshot) -> Iterable[str]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turnlog.entries.tail import Checkpoint, Tail, read_tail
+from turnlog.entries.tail import Checkpoint, Tail, is_same_start, read_lines_before, read_tail
 
 CHUNKS = st.lists(st.binary(max_size=40) | st.sampled_from([b"\n", b"{}\n", b"\n\n", b"a" * 300]), max_size=20)
 LIMITS = st.none() | st.integers(min_value=0, max_value=64)
@@ -258,3 +258,38 @@ def test_recorded_files_come_back_whole_in_small_bites(corpus: Path) -> None:
         data = path.read_bytes()
         tails, _ = drain(path, None, limit=5000)
         assert b"".join(tail.data for tail in tails) == data[: data.rfind(b"\n") + 1]
+
+
+def test_a_file_that_has_only_grown_has_the_same_start(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+    checkpoint = read_tail(path).checkpoint
+    with path.open("ab") as file:
+        file.write(b"three\n")
+    with path.open("rb") as file:
+        assert is_same_start(file.fileno(), checkpoint)
+    path.write_bytes(b"one\n")
+    with path.open("rb") as file:
+        assert not is_same_start(file.fileno(), checkpoint)
+    path.write_bytes(b"one\nsix\nthree\n")
+    with path.open("rb") as file:
+        assert not is_same_start(file.fileno(), checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "limit", "expected"),
+    [
+        (0, 8, 100, b"one\ntwo\n"),
+        (0, 8, 5, b"one\n"),
+        (4, 8, 1, b"two\n"),
+        (8, 11, 100, b"end"),
+        (4, 11, 100, b"two\n"),
+    ],
+)
+def test_lines_before_a_place_are_whole_but_for_a_last_one(
+    start: int, end: int, limit: int, expected: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\ntwo\nend")
+    with path.open("rb") as file:
+        assert read_lines_before(file.fileno(), start, end, limit) == expected

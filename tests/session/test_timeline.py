@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -296,6 +297,35 @@ def test_sub_agents_are_listed_with_what_they_used() -> None:
         helpers = build_timeline(session).head.agents
     assert helpers
     assert all(helper.output > 0 and helper.turn > 0 and helper.call_id for helper in helpers)
+
+
+@pytest.mark.parametrize(
+    ("ends", "outcome"), [("answer", "finished"), ("call", "open"), ("error", "error"), ("nothing", "")]
+)
+def test_a_sub_agent_has_the_outcome_of_its_last_message(tmp_path: Path, ends: str, outcome: str) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", "Task", {"prompt": "look"})
+    build.result("c1", "Seen.", toolUseResult={"agentId": "a1", "status": "completed"})
+    path = build.write(tmp_path)
+    inner = Build()
+    more: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
+    if ends == "nothing":
+        inner.note("mode", mode="normal")
+    else:
+        inner.prompt("look", **more)
+    if ends == "answer":
+        inner.answer("Seen.", stop_reason="end_turn", **more)
+    elif ends == "call":
+        inner.call("c2", **more)
+    elif ends == "error":
+        inner.answer("API Error: 500", isApiErrorMessage=True, **more)
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_bytes(inner.data())
+    with Session.open(path) as session:
+        (agent,) = build_timeline(session).head.agents
+    assert agent.outcome == outcome
 
 
 def test_files_tell_the_turns_that_read_and_changed_them() -> None:

@@ -38,7 +38,8 @@ _LABEL_TABLE = "CREATE TABLE lake_session (session INTEGER PRIMARY KEY, person T
 # Sessions without a main transcript come first: only these show the name of their project's row in `name`.
 _FILE_QUERY = f"""
     SELECT file, session_key, coalesce(session_id, ''), kind = 'session', coalesce(project, '{UNKNOWN_PROJECT}'),
-        person, team, file_name, agent_id, deleted IS NOT NULL, size, prompts, compactions, is_session,
+        person, team, file_name, agent_id, deleted IS NOT NULL, coalesce(size, 0), coalesce(prompts, 0),
+        coalesce(compactions, 0), is_session,
         epoch_us(started), epoch_us(ended), git_branch, version, forked_from, made_by, title, tag
     FROM sessions ORDER BY bool_or(kind = 'session') OVER (PARTITION BY session_key), session_key, file
 """

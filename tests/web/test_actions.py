@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import threading
 import urllib.request
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Folders, Server
 from tests.web.loops import run_apart
 from turnlog.errors import Busy, UsageError
-from turnlog.web.actions.actions import wait_for_thread
+from turnlog.web.actions.actions import MAX_RUNNING_ACTIONS, wait_for_thread
 from turnlog.web.actions.calls import CALLS
 from turnlog.web.actions.downloads import Downloads
 from turnlog.web.actions.verbs import VERBS, build_arguments
@@ -310,17 +312,47 @@ def test_what_can_not_be_done_is_a_conflict_in_the_words_of_the_refusal(
 
 
 def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:
-    go_on, ended = threading.Event(), threading.Event()
+    go_on, started, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
+        started.set()
         go_on.wait()
         ended.set()
 
-    with pytest.raises(Busy, match="continues in the background"):
-        run_apart(wait_for_thread(work, 0.01))
+    seconds = 0.01
+    while True:
+        with pytest.raises(Busy) as caught:
+            run_apart(wait_for_thread(work, seconds))
+        if started.is_set():
+            break
+        assert "was not started" in str(caught.value), "on a busy machine, a thread may start too late"
+        seconds *= 2
+    assert "continues in the background" in str(caught.value)
     assert not ended.is_set()
     go_on.set()
     assert ended.wait(60)
+
+
+def test_an_action_that_waits_too_long_for_others_is_not_started_at_all() -> None:
+    go_on, called = threading.Event(), threading.Event()
+    started = [threading.Event() for _ in range(MAX_RUNNING_ACTIONS)]
+
+    def work(number: int) -> int:
+        started[number].set()
+        go_on.wait()
+        return number
+
+    async def fill_threads() -> list[int]:
+        others = [asyncio.create_task(wait_for_thread(partial(work, n), 600)) for n in range(len(started))]
+        while not all(event.is_set() for event in started):
+            await asyncio.sleep(0.01)
+        with pytest.raises(Busy, match="was not started"):
+            await wait_for_thread(called.set, 0.01)
+        go_on.set()
+        return [await other for other in others]
+
+    assert run_apart(fill_threads()) == list(range(len(started)))
+    assert not called.is_set()
 
 
 def test_every_verb_of_the_table_has_a_function_and_none_is_without() -> None:

@@ -9,6 +9,7 @@ takes too long continues in the background while the request ends with an error.
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -31,7 +32,7 @@ from turnlog.web.answers import build_json_response, get_machine
 from turnlog.web.machine import IndexedSession, Machine
 
 ANSWER_TIMEOUT_SECONDS = 600
-_MAX_RUNNING_ACTIONS = 4
+MAX_RUNNING_ACTIONS = 4
 """Maximum number of concurrent actions; others wait in a queue, so that pages always find a free thread."""
 _MAX_WORDS_CHARS = 100_000
 _limiter: RunVar[CapacityLimiter] = RunVar("actions")
@@ -57,15 +58,25 @@ async def run_action(request: Request) -> Response:
 
 
 async def wait_for_thread(work: Callable[[], Any], seconds: float) -> Any:
-    """Run work in a thread; if it takes longer than `seconds`, raise `Busy` while the thread continues."""
+    """Run work in a thread; if it takes longer than `seconds`, raise `Busy` while the thread continues.
+
+    Work that still waits for a thread by then is never started, and the error says so.
+    """
+    decision = threading.Lock()  # taken by whoever comes first: the thread that starts the work, or the timeout
+
+    def start_work() -> Any:
+        return work() if decision.acquire(blocking=False) else None
+
     limiter = _limiter.get(None)
     if limiter is None:
-        limiter = CapacityLimiter(_MAX_RUNNING_ACTIONS)
+        limiter = CapacityLimiter(MAX_RUNNING_ACTIONS)
         _limiter.set(limiter)
     try:
         with fail_after(seconds):
-            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+            return await to_thread.run_sync(start_work, abandon_on_cancel=True, limiter=limiter)
     except TimeoutError:
+        if decision.acquire(blocking=False):
+            raise Busy("too many actions are running, so this one was not started; try again later") from None
         raise Busy(
             f"the action takes longer than {seconds / 60:g} minutes and continues in the background; check again later"
         ) from None

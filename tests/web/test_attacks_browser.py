@@ -15,7 +15,7 @@ from tests.conftest import BROWSER_LIMIT_MS
 from tests.render.attacks import ATTACKS
 from tests.session.build import SESSION, encoded
 from tests.web import hostile
-from tests.web.conftest import Complaints, Folders, Server, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, forget_preferences, start_indexed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request
@@ -95,6 +95,7 @@ def entrance(browser: Browser, server: Server) -> Any:
 def context(browser: Browser, server: Server, entrance: Any) -> Iterator[BrowserContext]:
     found = browser.new_context(base_url=server.url, storage_state=entrance, accept_downloads=True)
     found.set_default_timeout(BROWSER_LIMIT_MS)
+    forget_preferences(found, server)
     yield found
     found.close()
 
@@ -133,7 +134,9 @@ class Watch:
         page = self.open(address)
         page.locator(".outline-list ol.windowed").wait_for(state="attached")
         page.keyboard.press("x")
-        page.keyboard.press("m")
+        if not page.locator(".session.show-meta").count():  # the choice is remembered from the session before
+            page.keyboard.press("m")
+        page.locator(".session.show-meta").wait_for(state="attached")
         self.look(address)
         return page
 

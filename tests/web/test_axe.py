@@ -13,7 +13,7 @@ from tests.conftest import BROWSER_LIMIT_MS
 from tests.live.clock import build_now
 from tests.session.build import SESSION, recorded
 from tests.web import writer
-from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start_indexed
+from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, forget_preferences, start_indexed
 from tests.web.test_session_page import FORKED, forked_session
 from turnlog.web.actions.verbs import VERBS
 
@@ -58,6 +58,7 @@ def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """A browser that moves nothing."""
     found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), reduced_motion="reduce")
     found.set_default_timeout(BROWSER_LIMIT_MS)
+    forget_preferences(found, server)
     yield found
     found.close()
 
@@ -100,6 +101,7 @@ def test_sessions_with_everything_unfolded(page: Page, uuid: str) -> None:
     reading(page, f"/s/{uuid}")
     page.keyboard.press("x")
     page.keyboard.press("m")
+    page.locator(".session.show-meta").wait_for(state="attached")
     page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
     sound(page, uuid)
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import BROWSER_LIMIT_MS
 from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import Complaints, Folders, Server, start
+from tests.web.conftest import Complaints, Folders, Server, forget_preferences, start
 from turnlog.web.machine import Machine
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def entrance(browser: Browser, server: Server) -> Any:
 def context(browser: Browser, server: Server, entrance: Any) -> Iterator[BrowserContext]:
     found = browser.new_context(base_url=server.url, storage_state=entrance, timezone_id="America/New_York")
     found.set_default_timeout(BROWSER_LIMIT_MS)
+    forget_preferences(found, server)
     yield found
     found.close()
 

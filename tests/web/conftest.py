@@ -147,7 +147,7 @@ class Server:
     def token(self) -> str:
         return self.address.partition("token=")[2]
 
-    def stop(self, number: int = signal.SIGTERM, timeout: float = 15) -> int:
+    def stop(self, number: int = signal.SIGTERM, timeout: float = 60) -> int:
         """End it, by its id, and wait; gives its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)

@@ -37,7 +37,7 @@ def session(prompts: int, size: int = 20) -> bytes:
     return build.data()
 
 
-def until(is_so: Callable[[], bool], seconds: float = 30) -> None:
+def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it did not come to be"

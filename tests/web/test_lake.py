@@ -218,7 +218,7 @@ def test_a_new_snapshot_is_shown_and_a_person_who_was_forgotten_is_not(tmp_path:
         assert machine.refresh() is True
         assert count_messages() == 7
         assert len(list(machine.index.parent.parent.iterdir())) == 2
-        with LakeUpkeep(machine, print):
+        with LakeUpkeep(machine, print, poll_seconds=0.2):
             turnlog.forget_person(lake, "ben")
             end = time.monotonic() + PATIENCE_SECONDS
             while count_messages() != 2 and time.monotonic() < end:

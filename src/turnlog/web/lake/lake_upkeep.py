@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from turnlog.web.lake.lake_machine import LakeMachine
 
-_POLL_SECONDS = 10.0
+POLL_SECONDS = 10.0
 _STOP_TIMEOUT_SECONDS = 5.0
 
 
 class LakeUpkeep:
     """Looks for a new snapshot every few seconds; the pages show the last one until the new one is ready."""
 
-    def __init__(self, machine: LakeMachine, tell: Callable[[str], object]) -> None:
-        self._machine, self._tell = machine, tell
+    def __init__(self, machine: LakeMachine, tell: Callable[[str], object], poll_seconds: float = POLL_SECONDS) -> None:
+        self._machine, self._tell, self._poll_seconds = machine, tell, poll_seconds
         self._failure = ""
         self._thread = threading.Thread(target=self._run, name="lake-upkeep", daemon=True)
 
@@ -28,7 +28,7 @@ class LakeUpkeep:
         self._thread.join(_STOP_TIMEOUT_SECONDS)
 
     def _run(self) -> None:
-        while not self._machine.ending.wait(_POLL_SECONDS):
+        while not self._machine.ending.wait(self._poll_seconds):
             try:
                 self._machine.refresh()
                 self._failure = ""

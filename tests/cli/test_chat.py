@@ -95,8 +95,9 @@ def test_the_table_of_options_says_what_the_client_knows() -> None:
     assert chat_options.PERMISSION_MODES == PERMISSION_MODES
     names = {option.name for option in CHAT_OPTIONS}
     printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial"}
-    assert names - set(StartOptions._fields) == {*printed, "is_bypassed", "is_verbose"}
-    assert set(StartOptions._fields) <= names
+    files = {"system_prompt_file", "appended_prompt_file"}
+    assert names - set(StartOptions._fields) == {*printed, *files, "is_bypassed", "is_verbose"}
+    assert set(StartOptions._fields) - names == {"copies_files"}  # the kind of session decides
 
 
 def test_every_option_is_a_parameter_of_the_command() -> None:

@@ -55,13 +55,19 @@ class Running:
     def say(self, text: str) -> Path:
         """Type a prompt and wait until it is written and answered; gives the session's file, which is quiet then."""
         self._prompts += 1
-        self._do("send-keys", "-l", text)
-        self._until(lambda: text in self._do("capture-pane", "-p"))
+        self._until(lambda: self._type(text))
         self._until(lambda: self._enter(text))
         found = self._find_prompt(text)
         assert found is not None
         self._until(lambda: all(sign.kind != "growth" for sign in find_open_signs(find_target(found))))
         return found
+
+    def _type(self, text: str) -> bool:
+        """Type a prompt, again if the client was not listening yet; whether it is on the screen."""
+        self._do("send-keys", "C-u")
+        self._do("send-keys", "-l", text)
+        time.sleep(1)
+        return text in self._do("capture-pane", "-p")
 
     def _enter(self, text: str) -> bool:
         """Press Enter, again if the client took it for a part of what was typed; whether the answer is there."""

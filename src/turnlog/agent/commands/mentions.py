@@ -3,8 +3,8 @@
     @notes.txt  @src/  @"a b.txt"     a file, a folder (its names), a name with spaces
     @notes.txt#L2  @notes.txt#L2-9    only these lines
 
-A file that a rule forbids reading is not attached, and the person is told. What is mentioned by anyone but the person
-at the keyboard (a script, a command's file) is attached only if the model might read it without asking.
+A file that a rule forbids reading is not attached; a line reports it to the person. What is mentioned by anyone but the
+person at the keyboard (a script, a command's file) is attached only if the model might read it without asking.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FileAttachment(NamedTuple):
 
     attachment: dict[str, Any]
     texts: tuple[str, ...]
-    """What the model is told."""
+    """The text for the model."""
     picture: dict[str, Any] | None = None
 
     @property

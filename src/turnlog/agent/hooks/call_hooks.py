@@ -13,7 +13,7 @@ from turnlog.model.cancel import Cancel
 
 
 class CallFacts(NamedTuple):
-    """A call, as hooks are told about it."""
+    """A call, as hooks receive it."""
 
     id: str
     name: str

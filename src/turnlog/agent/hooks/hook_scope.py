@@ -1,4 +1,4 @@
-"""The hooks of one actor: what they are told, what their answers amount to, and how both are recorded."""
+"""The hooks of one actor: their input, the effect of their answers, and how both are recorded."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class HookScope:
         variables: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> HookOutcome:
-        """Run the hooks of an event; `fields` is what they are told in addition to what all hooks are told."""
+        """Run the hooks of an event; `fields` is their input besides what all hooks receive."""
         if not self.runner.has_event(event):
             return HookOutcome()
         arguments = fields.get("tool_input")

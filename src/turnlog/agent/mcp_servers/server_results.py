@@ -1,7 +1,7 @@
 """Turns what MCP servers return into blocks for the model, within limits.
 
 Pictures are sent as pictures and also kept as files, other data only as files. A result that is too large is saved, and
-the model is told where.
+the model gets its path.
 """
 
 from __future__ import annotations

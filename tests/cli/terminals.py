@@ -18,8 +18,8 @@ from types import TracebackType
 
 from tests.cli.conftest import Machine
 from tests.live.clock import build_now
-from tests.live.writing import append
-from tests.session.build import SESSION, encoded
+from tests.live.session_moves import append
+from tests.session.build import SESSION, encode_lines
 from turnlog.entries.clients import read_process_identity
 
 _TOKEN = re.compile("\x1b\\[([?0-9;]*)([A-Za-z])|\x1b\\]([^\x07]*)\x07|(\r|\n)|([^\x1b\r\n]+)")
@@ -205,7 +205,7 @@ class WrittenSession:
 
     def write(self) -> None:
         """Write what was added."""
-        append(self.path, encoded(self.build.lines[self._written :]).replace(SESSION.encode(), self.name.encode()))
+        append(self.path, encode_lines(self.build.lines[self._written :]).replace(SESSION.encode(), self.name.encode()))
         self._written = len(self.build.lines)
 
     def say(self, text: str) -> None:

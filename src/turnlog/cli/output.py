@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from turnlog.cli.progress import begin_output, clear_progress
 from turnlog.cli.terminal import is_on_terminal, make_visible, to_visible_line
 from turnlog.errors import UsageError
 
@@ -16,12 +17,14 @@ def print_lines(lines: Iterable[str]) -> None:
     if sys.stdout is None:
         return
     for text in lines:
+        begin_output()
         sys.stdout.write(text + "\n")
 
 
 def print_remark(text: str) -> None:
     """Print one line to standard error."""
     if sys.stderr is not None:
+        clear_progress()
         sys.stderr.write(to_visible_line(text) + "\n")
         sys.stderr.flush()
 
@@ -127,5 +130,6 @@ def _get_writer() -> Callable[[bytes], object]:
     """Return the byte stream of standard output, after flushing pending text."""
     if sys.stdout is None:
         return len  # a closed standard output is not an error
+    begin_output()
     sys.stdout.flush()
     return sys.stdout.buffer.write

@@ -18,6 +18,7 @@ import sys
 import click
 
 from turnlog.cli.group import turnlog
+from turnlog.cli.progress import show_work
 from turnlog.cli.startup import prepare_run
 from turnlog.cli.table import COMPLETION_VARIABLE, DEFAULT_COMMAND, PIPED_COMMAND
 from turnlog.cli.terminal import is_on_terminal
@@ -31,7 +32,8 @@ def run_program(words: list[str]) -> int:
     """Run one command and return the exit status."""
     try:
         prepare_run(words)
-        status = _invoke_command(words or [DEFAULT_COMMAND if is_on_terminal() else PIPED_COMMAND])
+        with show_work():
+            status = _invoke_command(words or [DEFAULT_COMMAND if is_on_terminal() else PIPED_COMMAND])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the last door: what passes it is a traceback

@@ -26,6 +26,7 @@ from turnlog.entries.reader import Transcript
 from turnlog.entries.tail import make_checkpoint
 from turnlog.errors import Changed
 from turnlog.session.session import Session
+from turnlog.work_progress import report_chunks
 
 
 class ClonedSession(NamedTuple):
@@ -121,7 +122,7 @@ def _stream_lines(path: Path, identity: IdRenewer, torn_bytes: list[int]) -> Ite
     with os.fdopen(fd, "rb", 1 << 20) as file:
         checkpoint = make_checkpoint(fd, status.st_size)
         file.seek(0)
-        for line in file:
+        for line in report_chunks("copying", file, status.st_size):
             remaining -= len(line)
             if remaining < 0:
                 break

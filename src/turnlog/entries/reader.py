@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from turnlog.entries.line_decoder import (
 from turnlog.entries.old_names import OldName
 from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
 from turnlog.errors import Changed, Unreadable
+from turnlog.work_progress import report_chunks
 
 READ_BUFFER_BYTES = 1 << 20
 
@@ -75,10 +77,8 @@ class FileSource:
     def read(self, offset: int, size: int) -> bytes:
         """Return the bytes; raise `Changed` if the file is now shorter."""
         with self._lock:
-            raw = self._file.raw  # not the buffer, which would read a megabyte for every entry
-            raw.seek(offset)
-            data = b""
-            while len(data) < size and (more := raw.read(size - len(data))):
+            data = _read_at(self._file.raw, offset, size)  # not the buffer, which would read a megabyte for every entry
+            while len(data) < size and (more := _read_at(self._file.raw, offset + len(data), size - len(data))):
                 data += more
         if len(data) != size:
             raise Changed(f"{self.path}: truncated while being read; open the file again")
@@ -88,10 +88,11 @@ class FileSource:
         """Yield the lines; raise `Changed` if the file is now shorter than `offset`."""
         with self._lock:
             try:
-                if self._file.seek(0, io.SEEK_END) < offset:
+                size = self._file.seek(0, io.SEEK_END)
+                if size < offset:
                     raise Changed(f"{self.path}: truncated while being read; open the file again")
                 self._file.seek(offset)
-                yield from read_lines(self._file)
+                yield from report_chunks("reading", read_lines(self._file), size - offset)
             except OSError as error:
                 raise Unreadable(f"{self.path}: {error.strerror or error}") from None
 
@@ -101,6 +102,14 @@ class FileSource:
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
         with self._lock:
             return make_checkpoint(self._file.fileno(), offset)
+
+
+def _read_at(file: io.RawIOBase, offset: int, size: int) -> bytes:
+    """Read at an offset, with one call to the system where it offers one."""
+    if sys.platform == "win32":  # pragma: no cover
+        file.seek(offset)
+        return file.read(size) or b""
+    return os.pread(file.fileno(), size, offset)
 
 
 class BytesSource:
@@ -186,6 +195,10 @@ class Transcript:
 
     def read_raw(self, item: EntryOrScrap) -> bytes:
         return self.source.read(item.offset, item.size)
+
+    def read_head(self, item: EntryOrScrap, size: int) -> bytes:
+        """Read at most `size` bytes from the start of an entry."""
+        return self.source.read(item.offset, min(size, item.size))
 
     def read_body(self, entry: Entry) -> Body:
         """Read and decode the whole object of an entry."""

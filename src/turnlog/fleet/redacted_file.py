@@ -14,8 +14,9 @@ from turnlog.entries.line_decoder import decode_body
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import scan_lines
 from turnlog.export.redaction import drop_stale_signatures, redact_scrap
-from turnlog.redact.redactor import Redactor, SecretLedger
+from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
+from turnlog.redact.secret_ledger import SecretLedger
 from turnlog.redact.secret_rule import SecretFinding
 
 KnownSecrets = tuple[SecretFinding, ...]

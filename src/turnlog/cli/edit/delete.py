@@ -118,6 +118,7 @@ def _ask_agreement(lines: list[str], question: str) -> bool:
     """Ask the user to confirm; fail without a terminal."""
     from turnlog.cli.edit.doubts import can_ask
     from turnlog.cli.output import print_remark
+    from turnlog.cli.progress import pause_progress
 
     if not can_ask():
         raise UsageError(
@@ -125,7 +126,8 @@ def _ask_agreement(lines: list[str], question: str) -> bool:
         )
     for text in lines:
         print_remark(text)
-    return click.confirm(question, default=False, err=True)
+    with pause_progress():
+        return click.confirm(question, default=False, err=True)
 
 
 def _format_summary(item: SessionDeletion, history: bool) -> str:

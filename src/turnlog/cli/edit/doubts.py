@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from turnlog.cli.output import print_remark
+from turnlog.cli.progress import pause_progress
 
 
 def can_ask() -> bool:
@@ -21,4 +22,5 @@ def agrees_to(doubts: Sequence[str], question: str) -> bool:
         return False
     for text in doubts:
         print_remark(f"A session may be open: {text}.")
-    return click.confirm(question, default=False, err=True)
+    with pause_progress():
+        return click.confirm(question, default=False, err=True)

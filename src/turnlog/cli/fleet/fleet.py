@@ -50,7 +50,7 @@ def fleet() -> None:
 )
 @_PEOPLE_OPTION
 @click.option("--person", metavar="NAME", help="Whose sessions all of these are, instead of --layout.")
-@click.option("--team", metavar="NAME", help="The team of people for whom no other team is known.")
+@click.option("--team", metavar="NAME", help="Team of people who belong to no other team.")
 @_KEY_OPTION
 @click.option(
     "--redact/--no-redact",

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from turnlog.cli.progress import hide_work
+
 _SEQUENCE_SECONDS = 0.05
 """How long to wait for the rest of a key's escape sequence."""
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -25,6 +27,7 @@ def can_read_keys() -> bool:
 def write_out(text: str) -> None:
     """Write to standard output and flush it."""
     if sys.stdout is not None:
+        hide_work()
         sys.stdout.write(text)
         sys.stdout.flush()
 

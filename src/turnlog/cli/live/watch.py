@@ -54,7 +54,10 @@ def watch(session: str | None, everything: bool, demo: bool, as_json: bool, **va
     """
     if session is not None and (everything or demo):
         raise UsageError(f"SESSION and --{'all' if everything else 'demo'} can't be combined")
+    from turnlog.cli.progress import hide_work
+
     with _open_watch(session, demo=demo, **values) as opened, _end_by_signals():
+        hide_work()
         if as_json:
             from turnlog.render.json_bytes import to_json_bytes
 

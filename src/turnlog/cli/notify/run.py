@@ -27,6 +27,7 @@ def run() -> None:
 
     from turnlog.api.notifications import find_permission_problem, load_notify_config, run_notifier
     from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.progress import hide_work
     from turnlog.cli.terminal import to_visible_line
 
     settings = load_notify_config()
@@ -47,4 +48,5 @@ def run() -> None:
         places = ", ".join(f"{channel.name} ({channel.place})" for channel in settings.channels)
         print_remark(f"Notifying through {places}. Press Ctrl-C to stop.")
 
+    hide_work()
     run_notifier(stop=stop, notify=print_remark, on_start=print_start, on_notification=print_notice)

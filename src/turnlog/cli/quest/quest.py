@@ -32,7 +32,7 @@ class _QuestGroup(LazyGroup):
 def quest(
     ctx: click.Context, session: str | None, replay: str | None, demo: bool, tty: bool, speed: float | None
 ) -> None:
-    """Show the sessions on this machine as a pixel-art adventure that tells the truth.
+    """Show the sessions on this machine as a pixel-art adventure.
 
     Each session is a hero and each sub-agent a companion: they read, fight errors, rest while the conversation is
     compacted, and say when they wait for you. Without --tty, the page opens in the browser. With --tty, the adventure

@@ -15,6 +15,7 @@ from turnlog.api.quest import open_quest_feed, read_quest_profile, read_quest_sc
 from turnlog.cli.live.key_terminal import KeyTerminal, can_read_keys, open_key_terminal, write_out
 from turnlog.cli.live.live_area import measure_terminal
 from turnlog.cli.output import print_remark
+from turnlog.cli.progress import hide_work
 from turnlog.cli.quest.quest_screen import QuestScreen
 from turnlog.cli.terminal import is_on_terminal, to_visible_line
 from turnlog.quest.feed import QuestFeed
@@ -183,6 +184,7 @@ def _read_profile_time() -> int:
 
 def _print_story(source: QuestSource, speed: float | None) -> None:
     """Print events as lines; a script waits between them only if a speed is given."""
+    hide_work()
     teller = StoryTeller()
     teller.name_heroes(source.read_snapshot()["sessions"])
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
@@ -66,8 +65,8 @@ def search(
     Each hit contains every word in QUERY. To find a phrase, put it in double quotes, and quote the whole query for the
     shell. round* matches words that start with "round". Combine words with AND, OR, NOT, -word and parentheses.
     Identifiers match as a whole or by their parts: `name` finds getUserName and user_name. To filter the hits, use
-    project:, session:, role:, kind:, tool:, model:, file:, error:, after: and before:; separate alternative values with
-    commas. See docs/search.md.
+    project:, session:, branch:, role:, kind:, tool:, model:, file:, error:, after: and before:; separate alternative
+    values with commas. See docs/search.md.
 
     \b
     Examples:
@@ -83,6 +82,7 @@ def search(
     from turnlog.api.search import search_sessions
     from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.progress import show_progress
     from turnlog.cli.search.hits import choose_snippet_width, list_search_remarks, render_search_report
     from turnlog.cli.terminal import TerminalScreen, detect_screen
     from turnlog.errors import UsageError
@@ -97,7 +97,7 @@ def search(
         raise UsageError("use --substring or --regex, not both")
     config = load_config()
     screen = TerminalScreen() if as_json else detect_screen(config.color)
-    scan_bar = _ScanBar()
+    show_scan = show_progress("{done_mb:,.0f} of {total_mb:,.0f} MB searched (Ctrl-C shows what was found)")
     try:
         with show_index_bar() as bar:
             report = search_sessions(
@@ -113,13 +113,11 @@ def search(
                 config=config,
                 notify=bar.notify,
                 progress=bar.show,
-                scan_progress=scan_bar.show,
+                scan_progress=show_scan,
             )
     except QueryError as error:
         _explain_query_error(error)
         return error.exit_status
-    finally:
-        scan_bar.clear()
     if as_json:
         print_json(to_document(report))
     else:
@@ -140,25 +138,3 @@ def _explain_query_error(error: QueryError) -> None:
     after = make_visible(error.query[error.at : error.at + _MAX_CARET_CONTEXT_CHARS])
     sys.stderr.write(f"turnlog: {to_visible_line(str(error))}\n  {before}{after}\n  {' ' * measure_width(before)}^\n")
     sys.stderr.flush()
-
-
-class _ScanBar:
-    """The progress display of a scan on a terminal."""
-
-    def __init__(self) -> None:
-        self.start: float | None = None
-        self.is_shown = False
-
-    def show(self, done: int, total: int) -> None:
-        self.start = self.start or time.monotonic()
-        if sys.stderr is None or not sys.stderr.isatty() or time.monotonic() - self.start < _BAR_DELAY_SECONDS:
-            return
-        words = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB searched  (Ctrl-C shows what was found)"
-        sys.stderr.write(f"\r\x1b[2K{words}")
-        sys.stderr.flush()
-        self.is_shown = True
-
-    def clear(self) -> None:
-        if self.is_shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()

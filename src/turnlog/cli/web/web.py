@@ -15,6 +15,7 @@ import click
 
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.progress import hide_work
 from turnlog.cli.terminal import is_on_terminal
 from turnlog.store.index_file_name import build_index_name
 from turnlog.web.secret import load_secret
@@ -73,6 +74,7 @@ def run_web(port: int | None, opens: bool | None, path: str = "/", lake: str | N
             if is_on_terminal() if opens is None else opens:
                 threading.Thread(target=_open_browser, args=[start], daemon=True).start()
 
+        hide_work()
         with keep_current(found, config):
             serve_pages(found, opened, door, announce_start, print_remark)
 

@@ -33,6 +33,7 @@ from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar
 from turnlog.entries.atomic_file import replace_file
 from turnlog.entries.path_escapes import escape_path
 from turnlog.errors import Changed, TurnlogError, Unreadable, UsageError
+from turnlog.work_progress import report_chunks
 
 _COMPRESSION_LEVEL = 3
 _PIECE_BYTES = 1 << 20
@@ -146,7 +147,7 @@ def _write_member(
     mode, mtime_ns = (0o600, 0) if isinstance(source, bytes) else (source.mode, source.mtime_ns)
     running = hashlib.sha256()
     stream.write(build_tar_header(member.name, size, mode, mtime_ns // 10**9))
-    for piece in pieces:
+    for piece in report_chunks("packing", pieces, size):
         running.update(piece)
         stream.write(piece)
     stream.write(build_tar_padding(size))

@@ -35,6 +35,7 @@ from turnlog.edit.package.tar_format import (
 )
 from turnlog.entries.file_ends import open_regular_file
 from turnlog.errors import Unreadable
+from turnlog.work_progress import report_chunks
 
 _PIECE_BYTES = 1 << 20
 _MAX_WINDOW_BYTES = 128 << 20
@@ -88,7 +89,7 @@ class Package:
                 self._expect_bytes(
                     stream, build_tar_header(file.name, file.size, file.mode, file.mtime_ns // 10**9), file.name
                 )
-                yield PackageMember(file, self._read_pieces(stream, file))
+                yield PackageMember(file, iter(report_chunks("unpacking", self._read_pieces(stream, file), file.size)))
             self._expect_bytes(stream, TAR_END, "its end")
             if stream.read(1):
                 raise Unreadable("more content than the manifest declares")

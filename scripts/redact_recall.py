@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from tests.redact.cases import EVERYDAY, FURTHER, FURTHER_HARMLESS, HARMLESS  # noqa: E402 - found by the path above
-from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402 - found by the path above
+from tests.redact.plants import CLEAN, Plant, plants  # noqa: E402 - found by the path above
 from turnlog.redact.redactor import Redactor  # noqa: E402 - found by the path above
 from turnlog.redact.rules import SecretRules  # noqa: E402 - found by the path above
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.redact.planted import TOKENS, drawer, password
+from tests.redact.plants import TOKENS, drawer, password
 from turnlog.redact.redactor import Redactor
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "sessions"
@@ -148,7 +148,7 @@ def test_a_planted_session_is_redacted_whole() -> None:
     """Append both secrets to every text of a real session; none is left, and nothing but texts changed."""
     path = max(DATA.glob("2.1.325/tools/**/*.jsonl"), key=lambda item: item.stat().st_size)
     bodies = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    planted = [_planted(body) for body in bodies]
+    planted = [_plant_secrets(body) for body in bodies]
     redactor = Redactor()
     first = redactor.make_rehearsal()
     for body in planted:
@@ -161,11 +161,13 @@ def test_a_planted_session_is_redacted_whole() -> None:
     assert json.dumps(redacted) == json.dumps(planted).replace(SECRET, MARK).replace(OTHER, "[secret:password:1]")
 
 
-def _planted(value: Any) -> Any:
+def _plant_secrets(value: Any) -> Any:
     if isinstance(value, dict):
         texts = {"text", "stdout", "stderr", "command", "description", "content", "filePath", "file_path"}
         return {
-            key: f"{item} {SECRET} password: {OTHER}" if key in texts and isinstance(item, str) else _planted(item)
+            key: f"{item} {SECRET} password: {OTHER}"
+            if key in texts and isinstance(item, str)
+            else _plant_secrets(item)
             for key, item in value.items()
         }
-    return [_planted(item) for item in value] if isinstance(value, list) else value
+    return [_plant_secrets(item) for item in value] if isinstance(value, list) else value

@@ -148,7 +148,7 @@ def letters(tree: Any) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     for op, argument in tree:
         inner = parts(op, argument)
-        found |= frozenset().union(*map(letters, inner)) if inner else taken(op, argument)
+        found |= frozenset().union(*map(letters, inner)) if inner else list_taken_letters(op, argument)
     return found
 
 
@@ -157,14 +157,14 @@ def first_letters(tree: Any) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     for op, argument in tree:
         inner = parts(op, argument)
-        found |= frozenset().union(*map(first_letters, inner)) if inner else taken(op, argument)
+        found |= frozenset().union(*map(first_letters, inner)) if inner else list_taken_letters(op, argument)
         is_optional = op in (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT) and argument[0] == 0
         if not is_optional and op not in (ops.ASSERT, ops.ASSERT_NOT, ops.AT):
             break
     return found
 
 
-def taken(op: Any, argument: Any) -> frozenset[str]:
+def list_taken_letters(op: Any, argument: Any) -> frozenset[str]:
     """The letters that one piece without parts takes."""
     return frozenset(letter for letter in map(chr, range(128)) if _takes(op, argument, letter))
 

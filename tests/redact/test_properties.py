@@ -10,7 +10,7 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.planted import TOKENS, drawer
+from tests.redact.plants import TOKENS, drawer
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
 

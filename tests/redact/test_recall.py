@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.redact.planted import CLEAN, TOKENS, Plant, drawer, password, plants
+from tests.redact.plants import CLEAN, TOKENS, Plant, drawer, password, plants
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.secret_rule import SECRET_MARK
 
@@ -16,7 +16,7 @@ def test_every_planted_secret_is_found(seed: int) -> None:
 
 
 def test_what_surrounds_a_secret_stays() -> None:
-    for plant in _named():
+    for plant in _list_named_plants():
         before, after = plant.text.split(plant.secret)[0], plant.text.split(plant.secret)[-1]
         redacted = Redactor().redact_text(plant.text)
         assert redacted.startswith(before[:-3]), plant.place
@@ -61,5 +61,5 @@ def test_a_password_with_quotes_in_it_goes_as_a_whole() -> None:
     )
 
 
-def _named() -> list[Plant]:
+def _list_named_plants() -> list[Plant]:
     return [plant for plant in plants(3, rounds=1) if plant.kind in TOKENS or plant.kind == "password"]

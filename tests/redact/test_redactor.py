@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.redact.planted import BASE64, TOKENS, drawer, password, pem
+from tests.redact.plants import BASE64, TOKENS, drawer, password, pem
 from turnlog.redact.redaction_report import RuleCount
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
@@ -186,10 +186,21 @@ def test_emails_and_home_folders_go_on_request() -> None:
     assert Redactor().redact_text(text) == text
     redactor = Redactor(SecretRules(emails=True, homes=True))
     assert redactor.redact_text(text) == (
-        r"ask [secret:email:1] in /home/[secret:user:1]/x, C:\Users\[secret:user:2] B, C:\\Users\\[secret:user:1],"
-        " ~/.claude/projects/-Users-[secret:user:1]-x"
+        r"ask [email:1] in /home/[user:1]/x, C:\Users\[user:2] B, C:\\Users\\[user:1],"
+        " ~/.claude/projects/-Users-[user:1]-x"
     )
     assert redactor.redact_text("noreply@anthropic.com /home/user/x") == "noreply@anthropic.com /home/user/x"
+
+
+def test_names_of_people_are_no_secrets_and_their_placeholders_stay() -> None:
+    redactor = Redactor(SecretRules(emails=True, homes=True))
+    once = redactor.redact_text("bob.b@corp.example in /home/bobby/x and ~/.claude/projects/-Users-bobby-x")
+    assert once == "[email:1] in /home/[user:1]/x and ~/.claude/projects/-Users-[user:1]-x"
+    again = Redactor(SecretRules(emails=True, homes=True))
+    assert again.redact_text(once) == once
+    assert again.redact_text(f"{once} /home/carol/y /home/[secret:user:7]/z").endswith(
+        " /home/[user:8]/y /home/[secret:user:7]/z"
+    )
 
 
 def test_rules_can_be_left_out() -> None:

@@ -16,9 +16,10 @@ from turnlog.edit.carried_files import CarriedFile
 from turnlog.edit.draft import Draft, DraftRow
 from turnlog.entries.entry import Body, Scrap
 from turnlog.entries.file_ends import open_regular_file
-from turnlog.entries.line_decoder import DECODE_ERRORS, decode_entry, decode_first_object
+from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, decode_entry, decode_first_object
 from turnlog.entries.patch import REMOVE_KEY, patch_entry
 from turnlog.redact.redactor import Redactor
+from turnlog.redact.settled_lines import is_plainly_encoded
 from turnlog.session.check import find_repeated_keys
 
 _THINKING_TYPES = ("thinking", "redacted_thinking")
@@ -34,14 +35,17 @@ def learn_session_secrets(
 
     Progress is counted in lines; the two passes have the same number.
     """
-    rehearsal = redactor.make_rehearsal()
+    rehearsal, read = redactor.make_rehearsal(), draft.make_sequential_reader()
     for at, row in enumerate(draft.rows):
         if progress:
             progress(at, 2 * len(draft.rows))
         if isinstance(row.item, Scrap):
-            _holds_secret(draft.file.read_raw(row.item), rehearsal)
-        else:
+            _holds_secret(read(row.item.offset, row.item.size), rehearsal)
+        elif row.entry is None or row.changed:
             rehearsal.redact_entry_body(draft.get_body(row))
+        else:
+            raw = read(row.entry.offset, row.entry.size)
+            rehearsal.redact_entry_body(decode_body(raw), raw=raw if row.entry.flaw is None else None)
     for file in files:
         for _ in redact_file(file.source, rehearsal):
             pass
@@ -51,16 +55,20 @@ def redact_draft(draft: Draft, redactor: Redactor, progress: Callable[[int, int]
     """Return a draft without the secrets that `learn_session_secrets` recorded."""
     changes: dict[int, dict[str, Any]] = {}
     removed: set[int] = set()
+    read = draft.make_sequential_reader()
     for at, row in enumerate(draft.rows):
         if progress:
             progress(len(draft.rows) + at, 2 * len(draft.rows))
         if isinstance(row.item, Scrap):
-            if _holds_secret(draft.file.read_raw(row.item), redactor):
+            if _holds_secret(read(row.item.offset, row.item.size), redactor):
                 removed.add(at)
             continue
-        body = draft.get_body(row)
+        raw = read(row.entry.offset, row.entry.size) if row.entry is not None else b""
+        if not row.changed and redactor.is_settled(raw):
+            continue
+        body = draft.get_body(row) if row.changed else decode_body(raw)
         values = redact_body(body, redactor, at + 1)
-        if row.entry is not None and find_repeated_keys(draft.file.read_raw(row.entry)):
+        if _may_repeat_keys(raw, body) and find_repeated_keys(raw):
             values = {
                 **redactor.make_rehearsal().redact_entry_body(body),
                 **values,
@@ -86,9 +94,9 @@ def _has_unread_secret(draft: Draft, row: DraftRow, values: dict[str, Any], reda
     return _holds_secret(patch_entry(raw, values) if values else raw, redactor)
 
 
-def redact_body(body: Body, redactor: Redactor, line: int | None = None) -> dict[str, Any]:
-    """Return the top-level values of an entry that redaction changes."""
-    new = redactor.redact_entry_body(body, line)
+def redact_body(body: Body, redactor: Redactor, line: int | None = None, *, raw: bytes | None = None) -> dict[str, Any]:
+    """Return the top-level values of an entry that redaction changes; `raw` is its line in the file, if it has one."""
+    new = redactor.redact_entry_body(body, line, raw=raw)
     message, old = new.get("message"), body.get("message")
     if isinstance(message, dict) and isinstance(old, dict) and isinstance(message.get("content"), list):
         pairs = zip(message["content"], old["content"], strict=True)
@@ -114,14 +122,22 @@ def is_emptied_entry(body: Body, values: dict[str, Any]) -> bool:
 
 def redact_line(raw: bytes, redactor: Redactor) -> bytes:
     """Redact a line of a transcript; a line that is not an entry and contains a secret becomes empty."""
+    if redactor.is_settled(raw):
+        return raw
     body = decode_first_object(raw)
     if body is None or not raw.strip().endswith(b"}"):
         return b"\n" if _holds_secret(raw, redactor) else raw
-    values = redact_body(body, redactor)
-    if find_repeated_keys(raw):
+    is_flawed = _is_flawed_line(raw)
+    values = redact_body(body, redactor, raw=None if is_flawed else raw)
+    if _may_repeat_keys(raw, body) and find_repeated_keys(raw):
         values = {**redactor.make_rehearsal().redact_entry_body(body), **values}
     line = patch_entry(raw, values) if values else raw
-    return b"\n" if _is_flawed_line(raw) and _holds_secret(line, redactor) else line
+    return b"\n" if is_flawed and _holds_secret(line, redactor) else line
+
+
+def _may_repeat_keys(raw: bytes, body: Body) -> bool:
+    """Return whether an object in a line may have a key twice; looking for one takes longer than encoding the line."""
+    return not is_plainly_encoded(raw, body)
 
 
 def _is_flawed_line(raw: bytes) -> bool:

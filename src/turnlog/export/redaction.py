@@ -14,6 +14,7 @@ from pathlib import Path
 
 from turnlog.entries.agents import list_agent_files, read_agent_meta
 from turnlog.entries.entry import Body, Entry, Scrap
+from turnlog.entries.line_decoder import decode_body
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import Transcript
 from turnlog.errors import BrokenPlugin, TurnlogError
@@ -108,8 +109,12 @@ def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: R
     """Redact a line; bytes that are not an entry are kept only if they contain no secret."""
     if isinstance(item, Scrap):
         return redact_scrap(file.read_raw(item), redactor)
-    body = file.read_body(item)
-    return encode_json_line(drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
+    raw = file.read_raw(item)
+    if redactor.is_settled(raw):
+        return raw
+    body = decode_body(raw)
+    new = redactor.redact_entry_body(body, number, raw=raw)
+    return encode_json_line(drop_stale_signatures(new, body)) + b"\n"
 
 
 def redact_scrap(raw: bytes, redactor: Redactor) -> bytes:

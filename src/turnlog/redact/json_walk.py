@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from turnlog.redact.assignments import find_rule_for_key
 from turnlog.redact.random_runs import JWK_PRIVATE
+from turnlog.redact.secret_names import find_secret_words
 
 MAX_JSON_DEPTH = 300
 TOO_DEEP_TEXT = "[nested too deep to redact]"
@@ -30,6 +31,8 @@ STRUCTURE_KEYS = frozenset(
     " signature encrypted_content encrypted_index encrypted_stdout".split()
 )
 _CALL_BLOCK_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_KEPT_KEYS = STRUCTURE_KEYS | {"name", "data"}
+_PLAIN_TYPES = frozenset({int, float, bool, type(None)})
 _FREE_FORM_KEYS = frozenset({"input", "toolUseResult", "mcpMeta", "structured_output"})
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]{0,60}")
 
@@ -41,8 +44,8 @@ JsonPath = tuple[Any, str | int] | None
 class StringVisitor(Protocol):
     """Handles each string in a value."""
 
-    def get_clean_texts(self) -> Container[object]:
-        """Return the strings that are known not to contain secrets."""
+    def get_clean_texts(self) -> Container[str]:
+        """Return the strings that are known not to contain secrets; the object is always up to date."""
 
     def redact_text(self, text: str, path: JsonPath) -> str:
         """Replace the secrets in text."""
@@ -59,6 +62,7 @@ class JsonWalk:
 
     def __init__(self, visitor: StringVisitor) -> None:
         self._visitor = visitor
+        self._clean = visitor.get_clean_texts()
 
     def walk_value(self, value: Any, path: JsonPath, free: bool, name: str = "", depth: int = 0) -> Any:
         """Return the value with its text redacted; `name` is the key or option that it belongs to."""
@@ -71,7 +75,7 @@ class JsonWalk:
         return value
 
     def _visit_text(self, text: str, path: JsonPath, name: str) -> str:
-        redacted = text if text in self._visitor.get_clean_texts() else self._visitor.redact_text(text, path)
+        redacted = text if text in self._clean else self._visitor.redact_text(text, path)
         if name and redacted == text and (rule := find_rule_for_key(name, text)):
             return self._visitor.redact_whole(rule, text, path)
         return redacted
@@ -87,16 +91,20 @@ class JsonWalk:
     def _walk_object(self, items: Mapping[str, Any], path: JsonPath, free: bool, depth: int) -> dict[str, Any]:
         redacted: dict[str, Any] = {}
         label = items.get("name", items.get("key"))
-        clean, is_jwk = self._visitor.get_clean_texts(), "kty" in items
+        clean, is_jwk = self._clean, "kty" in items
         for key, value in items.items():
             # Most strings in a session are keys, and only a few keys are distinct.
             new_key = key if key in clean else self._visit_key(key, path, redacted)
-            if not free and self._is_structure(items, key):
+            kind = type(value)
+            if kind in _PLAIN_TYPES or (not free and key in _KEPT_KEYS and self._is_structure(items, key)):
                 redacted[new_key] = value
                 continue
             name = label if key == "value" and isinstance(label, str) else key
             if is_jwk and key in JWK_PRIVATE:
                 name = "private_key"
+            if kind is str and value in clean and not find_secret_words(name):
+                redacted[new_key] = value
+                continue
             redacted[new_key] = self.walk_value(value, (path, new_key), free or key in _FREE_FORM_KEYS, name, depth + 1)
         is_thought = not free and items.get("type") == "thinking" and items.get("signature")
         if is_thought and redacted.get("thinking") != items.get("thinking"):

@@ -43,7 +43,7 @@ class EmailRule:
 class HomeFolderRule:
     """Finds user names in the paths of home folders."""
 
-    hints = None
+    hints = ("/home/", "users/", "users\\", "-home-", "-users-")
     names = ("user",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from turnlog.redact.secret_rule import parse_mark
 
 
 class SecretPlace(NamedTuple):
@@ -50,26 +53,22 @@ class RedactionTally:
     places: Counter[SecretPlace] = field(default_factory=Counter)
     thinking: dict[SecretPlace, None] = field(default_factory=dict)
 
-    def add(self, marks: list[str], place: SecretPlace) -> None:
+    def add(self, marks: Sequence[str], place: SecretPlace) -> None:
         """Count placeholders at a place."""
         self.marks.update(marks)
         for mark in marks:
-            self.places[place._replace(rule=parse_mark_rule(mark))] += 1
+            self.places[place._replace(rule=parse_mark(mark)[0])] += 1
 
     def build_report(self) -> RedactionReport:
         """Summarise the counts so far."""
         found: Counter[str] = Counter()
         secrets: Counter[str] = Counter()
         for mark, count in self.marks.items():
-            found[parse_mark_rule(mark)] += count
-            secrets[parse_mark_rule(mark)] += 1
+            rule, _ = parse_mark(mark)
+            found[rule] += count
+            secrets[rule] += 1
         return RedactionReport(
             rules={rule: RuleCount(count, secrets[rule]) for rule, count in found.most_common()},
             places=tuple(place._replace(times=count) for place, count in self.places.items()),
             thinking=tuple(self.thinking),
         )
-
-
-def parse_mark_rule(mark: str) -> str:
-    """Return the rule's name in a placeholder."""
-    return mark.split(":")[1]

@@ -12,101 +12,28 @@ changed in place.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Any, overload
-from urllib.parse import quote
 
 from turnlog.redact.base64_text import is_base64_binary
 from turnlog.redact.json_walk import JsonPath, JsonWalk, format_json_path
-from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS, split_key_lines
-from turnlog.redact.plausibility import has_letters_and_digits
 from turnlog.redact.redaction_report import RedactionReport, RedactionTally, SecretPlace
 from turnlog.redact.rules import SecretRules
-from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding
+from turnlog.redact.secret_ledger import SecretLedger
+from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding, can_have_marks
+from turnlog.redact.settled_lines import is_plainly_encoded
+from turnlog.redact.text_memory import RedactedText, TextMemory
 from turnlog.redact.text_view import TextView
-
-MIN_KNOWN_SECRET_CHARS = 8
-"""Shorter secrets, and plain words, are replaced only where a rule finds them."""
-_MIN_ANYWHERE_CHARS = 12
-"""Shorter known secrets are replaced only as whole words."""
-
-
-class SecretLedger:
-    """Numbers secrets by rule in order of appearance, and finds known secrets in other text."""
-
-    def __init__(self) -> None:
-        self._marks: dict[str, str] = {}
-        self._numbers: Counter[str] = Counter()
-        self._known: dict[str, SecretFinding] = {}
-        self._findings: dict[str, SecretFinding] = {}
-        self.size = 0
-
-    def assign_mark(self, finding: SecretFinding) -> str:
-        """Return the placeholder for a secret, which is always the same, whichever rule found the secret."""
-        if (mark := self._marks.get(finding.secret)) is None:
-            self._numbers[finding.rule] += 1
-            mark = f"[secret:{finding.rule}:{self._numbers[finding.rule]}]"
-            self._marks[finding.secret] = mark
-            self._findings[finding.secret] = finding
-            self._learn_secret(finding)
-        return mark
-
-    def list_secrets(self) -> tuple[SecretFinding, ...]:
-        """List everything that has a placeholder, in the order of their numbers."""
-        return tuple(self._findings.values())
-
-    def reserve_marks(self, text: str) -> None:
-        """Skip the numbers that are used in placeholders from an earlier redaction."""
-        if "[secret:" in text:
-            for mark in SECRET_MARK.findall(text):
-                _, rule, number = mark[1:-1].split(":")
-                self._numbers[rule] = max(self._numbers[rule], int(number))
-
-    def has_known_secret(self, text: str) -> bool:
-        return any(form in text for form in self._known)
-
-    def find(self, view: TextView) -> Iterator[SecretFinding]:
-        text = view.text
-        present = [form for form in self._known if form in text]
-        for form in present:
-            known = self._known[form]
-            is_short = len(form) < _MIN_ANYWHERE_CHARS
-            expression = rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])" if is_short else re.escape(form)
-            for match in re.finditer(expression, text):
-                yield known._replace(start=match.start(), end=match.end())
-
-    def _learn_secret(self, finding: SecretFinding) -> None:
-        secret = finding.secret
-        if finding.rank is FindingRank.PERSON:
-            return
-        if finding.rank is FindingRank.KEY_BLOCK:
-            forms = [line for line in split_key_lines(secret) if len(line) >= MIN_KNOWN_KEY_LINE_CHARS]
-        elif len(secret) >= MIN_KNOWN_SECRET_CHARS and has_letters_and_digits(secret):
-            forms = [secret, *_list_escaped_forms(secret)]
-        else:
-            forms = []
-        for form in forms:
-            self._known.setdefault(form, finding._replace(rank=FindingRank.KNOWN))
-        self.size = len(self._known)
-
-
-def _list_escaped_forms(secret: str) -> list[str]:
-    once = json.dumps(secret)[1:-1]
-    plain = json.dumps(secret, ensure_ascii=False)[1:-1]
-    return [once, json.dumps(once)[1:-1], plain, quote(secret, safe="", errors="replace")]
-
 
 JsonValue = Any
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAX_ROUNDS = 5
 """How many times redacted text is searched again, so that a second redaction finds nothing more."""
-_MAX_REMEMBERED_CHARS = 256
-_MAX_CLEAN_TEXTS = 50_000
+_MIN_TEXT_CHARS = 4
+"""Shorter text contains no secret."""
 _UNNAMED_PLACE = SecretPlace("", 0, "")
 """The place of text that is not part of an entry or file."""
 
@@ -118,9 +45,9 @@ class Redactor:
         self._rules = rules or SecretRules()
         self._ledger = ledger or SecretLedger()
         self._tally = RedactionTally()
-        self._clean: set[str | bytes] = set()
-        """Short strings in which neither the rules nor the ledger find anything; most strings in a session recur."""
-        self._clean_at = 0
+        self._memory = TextMemory(self._ledger)
+        self._cut_texts = 0
+        """How many clean texts would contain a secret if something that splits it were left out."""
 
     def make_rehearsal(self) -> Redactor:
         """Return a redactor that shares the known secrets but has its own counts, for a first pass or a dry run."""
@@ -141,14 +68,26 @@ class Redactor:
         """Redact every string in a JSON value, including the keys of objects."""
         return JsonWalk(_RedactingVisitor(self, _UNNAMED_PLACE)).walk_value(value, None, free=True)
 
-    def redact_entry_body(self, body: dict[str, JsonValue], line: int | None = None) -> dict[str, JsonValue]:
-        """Redact a whole entry, except for the strings that link entries to each other."""
+    def redact_entry_body(
+        self, body: dict[str, JsonValue], line: int | None = None, *, raw: bytes | None = None
+    ) -> dict[str, JsonValue]:
+        """Redact a whole entry, except for the strings that link entries to each other.
+
+        If `raw` is given, it is the entry as it stands in the file, and `is_settled` remembers it.
+        """
         uuid = body.get("uuid")
         known = uuid if isinstance(uuid, str) and _UUID_PATTERN.fullmatch(uuid) else None
+        cut_texts = self._cut_texts
         redacted: dict[str, JsonValue] = JsonWalk(
             _RedactingVisitor(self, SecretPlace("", 0, "", line, known))
         ).walk_value(body, None, free=False)
+        if raw is not None and cut_texts == self._cut_texts and redacted == body and is_plainly_encoded(raw, body):
+            self._ledger.settled_lines.add(raw, self._ledger.size)
         return redacted
+
+    def is_settled(self, raw: bytes) -> bool:
+        """Return whether an entry was searched before, and contains none of the secrets that are known by now."""
+        return self._ledger.settled_lines.is_settled(raw, self._ledger.forms)
 
     @overload
     def redact_file_data(self, data: bytes, name: str | None = None) -> bytes: ...
@@ -176,49 +115,47 @@ class Redactor:
             self._tally.add(marks, place)
         return redacted
 
-    def _replace_secrets(self, text: str) -> tuple[str, list[str]]:
-        if len(text) < 4 or text in self.get_clean_texts() or is_base64_binary(text):
-            return text, []
+    def _replace_secrets(self, text: str) -> RedactedText:
+        if self._memory.is_clean(text):
+            return RedactedText(text, ())
+        if len(text) < _MIN_TEXT_CHARS:
+            self._memory.remember_clean_text(text)
+            return RedactedText(text, ())
+        if (known := self._memory.recall(text)) is not None:
+            return known
+        if is_base64_binary(text):
+            return RedactedText(text, ())
         if self._rules.is_plain(text) and not self._ledger.has_known_secret(text):
-            self._remember_clean_text(text)
-            return text, []
+            self._memory.remember_clean_text(text)
+            return RedactedText(text, ())
         self._ledger.reserve_marks(text)
+        size, cut_texts = self._ledger.size, self._cut_texts
         redacted, marks = self._replace_secrets_once(text)
-        if not marks:
-            self._remember_clean_text(text)
         for _ in range(_MAX_ROUNDS if marks else 0):
             before, (redacted, more) = redacted, self._replace_secrets_once(redacted)
             marks += more
             if redacted == before:
                 break
-        return redacted, marks
-
-    def get_clean_texts(self) -> Container[object]:
-        """Return short strings that are known not to contain secrets."""
-        return self._get_own_clean_texts() if self._ledger.size else self._rules.clean
-
-    def _remember_clean_text(self, text: str) -> None:
-        clean = self._get_own_clean_texts() if self._ledger.size else self._rules.clean
-        if len(text) <= _MAX_REMEMBERED_CHARS and len(clean) < _MAX_CLEAN_TEXTS and "[secret:" not in text:
-            clean.add(text)
-
-    def _get_own_clean_texts(self) -> set[str | bytes]:
-        """Return this redactor's clean strings; the set is emptied whenever the ledger learns a new secret."""
-        if self._clean_at != self._ledger.size:
-            self._clean.clear()
-            self._clean_at = self._ledger.size
-        return self._clean
+        replaced = RedactedText(redacted, tuple(marks))
+        self._memory.forget_stale_texts()
+        if not marks and cut_texts == self._cut_texts:
+            self._memory.remember_clean_text(text)
+        elif marks and size == self._ledger.size:  # otherwise, the next result may be different
+            self._memory.remember_redacted_text(text, replaced)
+        return replaced
 
     def _replace_secrets_once(self, text: str) -> tuple[str, list[str]]:
-        is_clean = self._rules.is_clean(text)
-        if is_clean and not self._ledger.size:
-            return text, []
+        known = self._rules.find_and_remember(text)
+        if not known.findings:
+            self._cut_texts += known.is_cut
+            if not self._ledger.size or not (known.is_cut or self._ledger.has_known_secret(text)):
+                return text, []
         view = TextView(text)
-        findings = [] if is_clean else _settle_overlaps(self._rules.find_and_remember(view), view.text)
+        findings = _settle_overlaps(known.findings, view.text)
         for finding in findings:
             self._ledger.assign_mark(finding)
-        known = [*self._ledger.find(view)] if self._ledger.size else []
-        findings = _settle_overlaps([*findings, *known], view.text) if known else findings
+        if self._ledger.size and (more := self._ledger.find(view.text)):
+            findings = _settle_overlaps([*findings, *more], view.text)
         if not findings:
             return text, []
         parts, at, marks = [], 0, []
@@ -232,6 +169,7 @@ class Redactor:
     def _redact_whole(self, rule: str, text: str, place: SecretPlace) -> str:
         mark = self._ledger.assign_mark(SecretFinding(0, len(text), rule, FindingRank.ASSIGNMENT, text))
         self._tally.add([mark], place)
+        self._memory.forget_stale_texts()
         return mark
 
 
@@ -242,8 +180,8 @@ class _RedactingVisitor:
         self._redactor = redactor
         self._place = place
 
-    def get_clean_texts(self) -> Container[object]:
-        return self._redactor.get_clean_texts()
+    def get_clean_texts(self) -> Container[str]:
+        return self._redactor._memory.get_clean_texts()
 
     def redact_text(self, text: str, path: JsonPath) -> str:
         redacted, marks = self._redactor._replace_secrets(text)
@@ -266,7 +204,7 @@ def _settle_overlaps(found: Iterable[SecretFinding], text: str) -> list[SecretFi
     if not ordered:
         return []
     ordered.sort(key=attrgetter("start", "rank"))
-    marks = [match.span() for match in SECRET_MARK.finditer(text)] if "[secret:" in text else []
+    marks = [match.span() for match in SECRET_MARK.finditer(text)] if can_have_marks(text) else []
     ends = [end for _, end in marks]
     settled: list[SecretFinding] = []
     for finding in ordered:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, partial
-from hashlib import blake2b
 
 from turnlog.errors import UsageError
 from turnlog.redact.assignments import AssignmentRule
@@ -13,6 +12,7 @@ from turnlog.redact.base64_text import Base64Rule
 from turnlog.redact.columns import ColumnRule
 from turnlog.redact.command_lines import CommandRule
 from turnlog.redact.cookies import CookieRule
+from turnlog.redact.finding_memory import FindingMemory, RememberedText, make_memory_key
 from turnlog.redact.key_blocks import KeyBlockRule
 from turnlog.redact.lists import ListRule
 from turnlog.redact.logins import LoginRule
@@ -21,6 +21,7 @@ from turnlog.redact.personal_data import EmailRule, HomeFolderRule
 from turnlog.redact.plausibility import count_character_changes, has_letters_and_digits
 from turnlog.redact.plugin_rules import load_plugin_rules
 from turnlog.redact.random_runs import RandomRunRule
+from turnlog.redact.rule_choice import MAX_SHORT_TEXT_CHARS, RuleChoice
 from turnlog.redact.secret_rule import SecretFinding, SecretRule
 from turnlog.redact.text_view import MIN_RUN_CHARS, TextView, has_random_run
 from turnlog.redact.tokens import TokenRule
@@ -66,8 +67,6 @@ def _is_continuation(secret: str, line: str) -> bool:
     )
 
 
-_MAX_SHORT_TEXT_CHARS = 256
-_MAX_CLEAN_TEXTS = 100_000
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MAX_BASE64_DEPTH = 2
 """How many times the result of decoding base64 is searched for more base64."""
@@ -118,91 +117,50 @@ class SecretRules:
     ) -> None:
         plugins = load_plugin_rules(list_reserved_names())
         rules: list[SecretRule] = [*build_standard_rules(), *patterns, *plugins]
-        if emails:
-            rules.append(EmailRule())
-        if homes:
-            rules.append(HomeFolderRule())
+        personal: list[SecretRule] = [*([EmailRule()] if emails else ()), *([HomeFolderRule()] if homes else ())]
+        rules += personal
         self.names = _list_names(rules)
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
             raise UsageError(f"unknown rule {unknown[0]!r}; choose from {', '.join(self.names)}")
         # A plugin that is left out is not called at all, because it may have been left out for failing.
         rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
-        self.clean: set[str | bytes] = set()
-        """Short strings, and digests of longer ones, in which these rules find nothing; independent of the ledger."""
-        self._rules = [rules]
+        self.memory = FindingMemory()
+        """What these rules find in texts that may come again; independent of the ledger."""
+        base64 = [Base64Rule(partial(self._find_in_decoded, depth)) for depth in range(MAX_BASE64_DEPTH)]
+        self._choices = [RuleChoice(rules, personal), *(RuleChoice([*rules, rule], personal) for rule in base64)]
         """The rules by depth, which is how many more times base64 is decoded."""
-        for _ in range(MAX_BASE64_DEPTH):
-            self._rules.append([*rules, Base64Rule(partial(self._find_in_decoded, len(self._rules) - 1))])
-        self._of_runs = [[rule for rule in rules_at_depth if rule.hints == ()] for rules_at_depth in self._rules]
-        self._hint = _compile_hints(rules)
 
     def is_plain(self, text: str) -> bool:
         """Return whether short text contains none of the rules' hints, which is true of most text in a session."""
         return (
-            self._hint is not None
-            and len(text) <= _MAX_SHORT_TEXT_CHARS
+            len(text) <= MAX_SHORT_TEXT_CHARS
             and text.isascii()
             and "\\" not in text
             and "\x1b" not in text
             and (len(text) < MIN_RUN_CHARS or _UUID_PATTERN.fullmatch(text) is not None or not has_random_run(text))
-            and not self._hint.search(text.lower())
+            and not self._choices[0].has_hint(text.lower())
         )
 
-    def is_clean(self, text: str) -> bool:
-        """Return whether the rules are known to find nothing in the text.
+    def find_and_remember(self, text: str) -> RememberedText:
+        """Find everything that the rules recognise in the text, or remember it.
 
-        Most text is checked more than once: a result appears twice in its entry, and most sessions are read twice.
+        Most text is searched more than once: a result appears twice in its entry, and most sessions are read twice.
         """
-        return _make_clean_key(text) in self.clean
-
-    def find_and_remember(self, view: TextView) -> list[SecretFinding]:
-        """Find everything that the rules recognise in the text, and cache the text if they find nothing."""
-        findings = self.find(view)
-        if not findings and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
-            self.clean.add(_make_clean_key(view.raw))
-        return findings
+        key = make_memory_key(text)
+        if (known := self.memory.recall(key)) is not None:
+            return known
+        view = TextView(text)
+        return self.memory.remember(key, view, self.find(view))
 
     def find(self, view: TextView, depth: int = MAX_BASE64_DEPTH) -> list[SecretFinding]:
         """Find everything that the rules recognise in the text and in base64 inside it."""
         findings: list[SecretFinding] = []
-        for rule in self._choose_rules(view, depth):
+        for rule in self._choices[depth].choose(view):
             findings += rule.find(view)
         if self._without:
             findings = [finding for finding in findings if finding.rule not in self._without]
         return join_wrapped_lines(view.text, findings) if findings else []
 
-    def _choose_rules(self, view: TextView, depth: int) -> list[SecretRule]:
-        """Return the rules that may find something; for short text, one search replaces about thirty."""
-        if self._hint is None or len(view.text) > _MAX_SHORT_TEXT_CHARS or self._hint.search(view.lower):
-            return self._rules[depth]
-        return self._of_runs[depth] if view.random_runs else []
-
     def _find_in_decoded(self, depth: int, text: str) -> list[SecretFinding]:
         return self.find(TextView(text), depth)
-
-
-def _make_clean_key(text: str) -> str | bytes:
-    return (
-        text
-        if len(text) <= _MAX_SHORT_TEXT_CHARS
-        else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    )
-
-
-def _compile_hints(rules: Iterable[SecretRule]) -> re.Pattern[str] | None:
-    """Return a pattern that matches any hint of the rules, or None if any rule has no hints."""
-    hints: set[str] = set()
-    for rule in rules:
-        if rule.hints is None:
-            return None
-        hints.update(rule.hints)
-    return _compile_alternatives(frozenset(hints))
-
-
-@cache
-def _compile_alternatives(words: frozenset[str]) -> re.Pattern[str]:
-    tree: dict[str, list[str]] = {}
-    for word in sorted(words):
-        tree.setdefault(word[0], []).append(re.escape(word[1:]))
-    return re.compile("|".join(f"{re.escape(first)}(?:{'|'.join(rests)})" for first, rests in tree.items()))

@@ -9,8 +9,26 @@ from typing import NamedTuple, Protocol
 
 from turnlog.redact.text_view import TextView
 
-SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
-"""The placeholder for a secret, in which no rule searches."""
+SECRET_MARK = re.compile(r"\[(?:secret:[a-z0-9-]{1,40}|user|email):[0-9]{1,7}\]")
+"""The placeholder for a secret or for personal data, in which no rule searches."""
+_PERSONAL_RULES = ("user", "email")
+_MARK_STARTS = ("[secret:", *(f"[{rule}:" for rule in _PERSONAL_RULES))
+
+
+def format_mark(rule: str, number: int) -> str:
+    """Return a placeholder: `[secret:github:1]`, or `[user:1]` for a name in a path, which is no secret."""
+    return f"[{rule}:{number}]" if rule in _PERSONAL_RULES else f"[secret:{rule}:{number}]"
+
+
+def parse_mark(mark: str) -> tuple[str, int]:
+    """Return the rule and the number of a placeholder."""
+    *_, rule, number = mark.strip("[]").split(":")
+    return rule, int(number)
+
+
+def can_have_marks(text: str) -> bool:
+    """Return quickly whether a text may contain placeholders."""
+    return any(start in text for start in _MARK_STARTS)
 
 
 class FindingRank(IntEnum):

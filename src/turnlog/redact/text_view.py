@@ -54,6 +54,11 @@ class TextView:
         self._early: str | None = None
 
     @property
+    def is_cut(self) -> bool:
+        """True if something that splits a secret was left out, so that the text is not what was given."""
+        return bool(self._starts)
+
+    @property
     def lower(self) -> str:
         """The text in lower case, with each character in its original place."""
         if self._lower is None:

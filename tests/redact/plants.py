@@ -163,7 +163,7 @@ def plants(seed: int = 1, rounds: int = 3) -> Iterator[Plant]:
             yield Plant("password", place, form.format(s=secret), secret)
         yield from _pairs(draw)
         yield from _keys(draw)
-        yield from _coded(draw)
+        yield from _iter_coded_plants(draw)
 
 
 def _pairs(draw: Draw) -> Iterator[Plant]:
@@ -192,7 +192,7 @@ def _keys(draw: Draw) -> Iterator[Plant]:
         yield Plant("private key", "code", quoted, line)
 
 
-def _coded(draw: Draw) -> Iterator[Plant]:
+def _iter_coded_plants(draw: Draw) -> Iterator[Plant]:
     for kind in ("github", "anthropic", "stripe"):
         secret = TOKENS[kind](draw)
         coded = base64.b64encode(f"token {secret}\n".encode()).decode()

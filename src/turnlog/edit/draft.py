@@ -8,13 +8,17 @@ branches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
+from turnlog.entries.line_decoder import DECODE_ERRORS
 from turnlog.entries.patch import REMOVE_KEY, encode_json_line, patch_entry
 from turnlog.entries.reader import READ_BUFFER_BYTES, Transcript, TranscriptSource
+from turnlog.work_progress import report_items
 
 _NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
 _KNOWN_KEYS = {
@@ -38,6 +42,11 @@ LINK_KEYS = (
 """Top-level keys whose value is the uuid of another entry."""
 NESTED_LINK_KEYS = ("snapshot", "summarizedTurnPromptUuids")
 """Top-level keys whose values contain uuids of other entries; for `compactMetadata` see `_relink_preserved`."""
+
+_REFERENCE_KEYS = (*LINK_KEYS[1:], *NESTED_LINK_KEYS, "compactMetadata")
+_decode_references = msgspec.json.Decoder(
+    msgspec.defstruct("RowReferences", [(key, Any, msgspec.UNSET) for key in _REFERENCE_KEYS])
+).decode
 
 _LinkFollower = Callable[[str], str | None]
 RowChanges = Mapping[int, Mapping[str, Any]]
@@ -86,16 +95,20 @@ class Draft(NamedTuple):
         return {key: value for key, value in {**whole, **row.changed}.items() if value is not REMOVE_KEY}
 
     def get_uuid(self, row: DraftRow) -> str | None:
+        if (entry := _get_unchanged_entry(row)) is not None:
+            return entry.uuid
         uuid = self.get_value(row, "uuid")
         return uuid if isinstance(uuid, str) else None
 
     def get_parent_uuid(self, row: DraftRow) -> str | None:
+        if (entry := _get_unchanged_entry(row)) is not None:
+            return entry.parent_uuid or None
         uuid = self.get_value(row, "parentUuid")
         return uuid if isinstance(uuid, str) and uuid else None
 
     def map_entry_places(self) -> dict[int, int]:
         """Map the index of each entry to the position of its row."""
-        return {row.entry.index: at for at, row in enumerate(self.rows) if row.entry is not None}
+        return {item.index: at for at, row in enumerate(self.rows) if isinstance(item := row.item, Entry)}
 
     # -- edits
 
@@ -137,9 +150,12 @@ class Draft(NamedTuple):
 
     def iterate_lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
         """Yield all lines as they would be written, after passing each through `finish` if it is given."""
-        end = max((item.end for item, _ in self.rows if item is not None), default=0)
-        read = _ReadWindow(self.file.source, end).read
-        for at, (item, changed) in enumerate(self.rows):
+        return self._build_lines(report_items("writing", range(len(self.rows))), finish)
+
+    def _build_lines(self, places: Iterable[int], finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
+        read = self.make_sequential_reader()
+        for at in places:
+            item, changed = self.rows[at]
             if item is None:
                 raw = (
                     encode_json_line({key: value for key, value in changed.items() if value is not REMOVE_KEY}) + b"\n"
@@ -153,6 +169,22 @@ class Draft(NamedTuple):
             if raw[-1:] != b"\n" and not self._continues_line(at):
                 raw += b"\n"
             yield raw
+
+    def count_bytes(self) -> int:
+        """Count the bytes of all lines as they would be written, without reading lines that are written unchanged."""
+        end = max((row.item.end for row in self.rows if row.item is not None), default=0)
+        total = 0
+        others = []
+        for at, row in enumerate(self.rows):
+            if (entry := _get_unchanged_entry(row)) is not None and entry.end < end:  # a whole line
+                total += entry.size
+            else:
+                others.append(at)
+        return total + sum(len(line) for line in self._build_lines(others))
+
+    def make_sequential_reader(self) -> Callable[[int, int], bytes]:
+        """Return a function that reads bytes of the file at an offset; it is fastest in the order of the file."""
+        return _ReadWindow(self.file.source, max((row.item.end for row in self.rows if row.item), default=0)).read
 
     def _continues_line(self, at: int) -> bool:
         """Return whether the next row is on the same line in the file, and so must also share a line here."""
@@ -169,6 +201,12 @@ class Draft(NamedTuple):
         result = Transcript.from_bytes(b"".join(self.iterate_lines()))
         result.path = self.file.path  # for now, the draft shares the id and sub-agents of its source
         return result
+
+
+def _get_unchanged_entry(row: DraftRow) -> Entry | None:
+    """Return the entry in the file if the row is written as it is there and was decoded completely."""
+    item = row.item
+    return item if isinstance(item, Entry) and item.flaw is None and not row.changed else None
 
 
 def is_torn_line(item: EntryOrScrap) -> bool:
@@ -229,7 +267,7 @@ def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _L
         changes["parentUuid"] = follow(parent)
     if not _may_have_references(draft, row):
         return changes
-    body = draft.get_body(row)
+    body = _read_references(draft, row)
     for key in LINK_KEYS[1:]:
         if isinstance(uuid := body.get(key), str) and uuid in parents:
             changes[key] = follow(uuid) or (REMOVE_KEY if key != "logicalParentUuid" else None)
@@ -242,6 +280,18 @@ def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _L
     ):
         changes["compactMetadata"] = fixed
     return changes
+
+
+def _read_references(draft: Draft, row: DraftRow) -> Body:
+    """Return the values of a row that may refer to others; the rest of a long line is not decoded."""
+    entry = _get_unchanged_entry(row)
+    if entry is None:
+        return draft.get_body(row)
+    try:
+        found = _decode_references(draft.file.read_raw(entry))
+    except DECODE_ERRORS:
+        return draft.get_body(row)
+    return {key: value for key in _REFERENCE_KEYS if (value := getattr(found, key)) is not msgspec.UNSET}
 
 
 def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow: _LinkFollower) -> Body:

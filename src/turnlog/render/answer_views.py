@@ -50,6 +50,9 @@ class _BodyCache:
     def read_raw(self, entry: Entry) -> bytes:
         return self._file.read_raw(entry)
 
+    def read_head(self, entry: Entry, size: int) -> bytes:
+        return self._file.read_head(entry, size)
+
 
 class AnswerViewBuilder:
     """Builds the views of messages, in timeline order."""

@@ -122,7 +122,7 @@ def _find_token_class(token: Any) -> str:
     return ""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _find_lexer(language: str) -> Any:
     """Find the lexer for a language or file name; return None if there is none."""
     from pygments.lexers import (  # type: ignore[import-untyped]

@@ -15,6 +15,12 @@ from turnlog.entries.entry import Body, Entry
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code [1-9]\d{0,2}[ \t]*(?:\r?\n|\Z)")
 _ERROR_TAG, _ERROR_END_TAG = "<tool_use_error>", "</tool_use_error>"
 _FAILURE_MARKS = (b"Exit code ", b"tool_use_error")
+_HEAD_BYTES = 1024
+# The start of an entry with a result whose text begins like no failure; nothing before the message has braces.
+_ORDINARY_HEAD = re.compile(
+    rb'\{[^{]*"message":\{"role":"user","content":\[\{(?:"tool_use_id":"([^"\\]*)",|"type":"tool_result",){2}'
+    rb'"content":(?:\[\{"type":"text","text":)?"[^E<"\\]'
+)
 
 
 class EntryBodies(Protocol):
@@ -22,6 +28,9 @@ class EntryBodies(Protocol):
 
     def read_raw(self, item: Entry) -> bytes:
         """Return the bytes of an entry."""
+
+    def read_head(self, item: Entry, size: int) -> bytes:
+        """Return at most `size` bytes from the start of an entry."""
 
     def read_body(self, entry: Entry) -> Body:
         """Return the whole object of an entry."""
@@ -42,6 +51,10 @@ def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, state
     """Return whether an entry contains a failure, decoding it only if its bytes suggest one."""
     if stated is not None:
         return stated
+    # Most results are long and no failures, which their first words show.
+    head = _ORDINARY_HEAD.match(file.read_head(entry, _HEAD_BYTES))
+    if head is not None and head[1].decode("utf-8", "replace") == call_id:
+        return False
     raw = file.read_raw(entry)
     if not any(mark in raw for mark in _FAILURE_MARKS):
         return False

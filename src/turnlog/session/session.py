@@ -214,7 +214,14 @@ class Session:
 
     def build_thread(self, leaf: str | None = None) -> ResumeThread:
         """Return the entries that the newest client would resume."""
-        return build_resume_thread(self.file, leaf)
+        if leaf not in self._threads:
+            self._threads[leaf] = build_resume_thread(self.file, leaf)
+        found = self._threads[leaf]
+        return found._replace(rows=[*found.rows])
+
+    @cached_property
+    def _threads(self) -> dict[str | None, ResumeThread]:
+        return {}
 
     def find_leaf(self) -> Entry:
         """Return the entry from which the newest client would continue."""
@@ -222,7 +229,7 @@ class Session:
 
     def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
         """Return what the newest client would send if this leaf were resumed now."""
-        return conversation_view.build_conversation(self.file, leaf, as_sent=as_sent)
+        return conversation_view.build_thread_conversation(self.file, self.build_thread(leaf), as_sent=as_sent)
 
     def read_content(self, message: Message) -> list[dict[str, Any]]:
         """Read the blocks of a message in their true order."""

@@ -15,13 +15,17 @@ from turnlog.errors import Ambiguous, NotFound
 from turnlog.session.clock import parse_timestamp
 
 LAST_SESSION_NAME = "last"
+_FIRST_BATCH_FILES = 20
+"""How many of the files that were written last are read first in search of the last session."""
 _MAX_LISTED_SESSIONS = 5
 _MAX_LISTED_TITLE_CHARS = 60
 _CUT_MARK = "…"
 """The mark at the end of a title that a list shortened."""
 
-KnownTitles = Callable[[Sequence[SessionFile]], Mapping[str, SessionTitles]]
-"""Returns titles from an index, by path, without reading the files."""
+KnownPeeks = Callable[[Sequence[SessionFile]], Mapping[str, Peek]]
+"""Describes conversations from an index, by path, without reading the files: their folders, times and titles."""
+_MIN_INDEXED_FILES = 500
+"""Fewer files are read faster than an index is opened."""
 
 
 class SessionFileList(NamedTuple):
@@ -56,25 +60,34 @@ def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
     return SessionFileList(list(list_session_files(config_dir())) if is_demo else files, is_demo, survey)
 
 
+def peek_sessions(files: Sequence[SessionFile], known: KnownPeeks | None = None) -> list[Peek]:
+    """Describe session files; if there are many, read only those that an index does not know in their current state."""
+    found = known(files) if known and len(files) >= _MIN_INDEXED_FILES else {}
+    left = [item.file for item in files if item.file not in found]
+    read = dict(zip(left, peek_files(left), strict=True))
+    return [found.get(item.file) or read[item.file] for item in files]
+
+
 def read_all_titles(
-    files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownTitles | None = None
+    files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownPeeks | None = None
 ) -> list[SessionTitles]:
     """Return all titles of the given sessions; read a file only if neither its ends nor an index has them."""
     unsure = [item for item, peek in zip(files, ends, strict=True) if peek.titles is None]
-    found = dict(known(unsure)) if known and unsure else {}
+    peeks = known(unsure) if known and unsure else {}
+    found = {path: peek.titles for path, peek in peeks.items() if peek.titles is not None}
     left = [item.file for item in unsure if item.file not in found]
     found |= dict(zip(left, complete_all_titles(left), strict=True))
     return [peek.titles or found[item.file] for item, peek in zip(files, ends, strict=True)]
 
 
-def find_session_file(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = None) -> Path:
+def find_session_file(name: str, config_dirs: Iterable[Path], known: KnownPeeks | None = None) -> Path:
     """Return the file of the one session that a name refers to."""
     path = _expand_user(name)
     if name != LAST_SESSION_NAME and _is_path(name, path):
         return path
     files, is_demo, survey = list_sessions_or_demo(config_dirs)
     if name == LAST_SESSION_NAME:
-        return _find_last_of_demo(files) if is_demo else _find_last(files)
+        return _find_last_of_demo(files) if is_demo else _find_last(files, known)
     if _looks_like_path(name, path):
         return _find_by_path_title(name, files, known).path
     found = _filter_by_id(name, files)
@@ -112,7 +125,7 @@ def _filter_by_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
-def _find_by_path_title(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
+def _find_by_path_title(name: str, files: list[SessionFile], known: KnownPeeks | None) -> SessionFile:
     """Find the session whose title looks like a path, such as `/clear`.
 
     A partial match is not enough: a mistyped path must not match a session that merely mentions it.
@@ -126,7 +139,7 @@ def _find_by_path_title(name: str, files: list[SessionFile], known: KnownTitles 
     return _require_one(name, found)
 
 
-def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
+def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownPeeks | None) -> SessionFile:
     """Find the session with this title or, if there is none, the one whose title contains it."""
     peeked, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
     found = [item for item in peeked if whole in item.names]
@@ -138,8 +151,8 @@ def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: K
     return _require_one(name, found)
 
 
-def _peek_sessions(files: list[SessionFile], known: KnownTitles | None) -> list[PeekedSession]:
-    ends = peek_files([item.file for item in files])
+def _peek_sessions(files: list[SessionFile], known: KnownPeeks | None) -> list[PeekedSession]:
+    ends = peek_sessions(files, known)
     return [PeekedSession(*parts) for parts in zip(files, ends, read_all_titles(files, ends, known), strict=True)]
 
 
@@ -172,15 +185,18 @@ def _describe_candidates(found: list[SessionFile]) -> str:
     return ", ".join(item.session_id for item in newest) + f"{more}; use more of the id"
 
 
-def _find_last(files: list[SessionFile]) -> Path:
+def _find_last(files: list[SessionFile], known: KnownPeeks | None) -> Path:
     """Return the newest session that is not junk, reading only files that may be the newest."""
     best: tuple[float, Path] | None = None
-    for item in sorted(files, key=lambda item: -item.mtime_ns):
-        if best is not None and item.mtime_ns / 1e9 < best[0]:
-            break
-        ends = peek_safely(item.file)
-        if not ends.junk and (best is None or compute_recency(item, ends) > best[0]):
-            best = compute_recency(item, ends), item.path
+    newest = sorted(files, key=lambda item: -item.mtime_ns)
+    first, size = 0, _FIRST_BATCH_FILES
+    while first < len(newest) and (best is None or newest[first].mtime_ns / 1e9 >= best[0]):
+        # If files were copied without their times, any of them may be the newest.
+        batch = newest[first : first + size]
+        for item, ends in zip(batch, peek_sessions(batch, known), strict=True):
+            if not ends.junk and (best is None or compute_recency(item, ends) > best[0]):
+                best = compute_recency(item, ends), item.path
+        first, size = first + size, len(newest)
     if best is None:
         raise NotFound("no session on this machine contains a conversation; `turnlog ls --all` lists all files")
     return best[1]

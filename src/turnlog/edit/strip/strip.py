@@ -19,7 +19,7 @@ from turnlog.edit.strip.presets import estimate_remaining, estimate_strip_effect
 from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.edit.strip.strip_plan import StripPlan, plan_strip
 from turnlog.edit.strip.strip_tally import COUNTED_KINDS, STRIP_RULES, StripTally
-from turnlog.edit.strip.stripped_rows import get_rule_name, strip_row
+from turnlog.edit.strip.stripped_rows import STRIPPED_BLOCK_TYPES, get_rule_name, strip_row
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.session import Session
@@ -89,7 +89,7 @@ def _edit_rows(
     places = draft.map_entry_places()
     for entry in session.entries:
         at = places.get(entry.index)
-        if at is None or entry.flaw is not None or not _can_change(entry):
+        if at is None or entry.flaw is not None or not _may_change(entry):
             continue
         row_tally = StripTally()
         result = strip_row(entry, draft.get_body(draft.rows[at]), plan, row_tally)
@@ -103,8 +103,11 @@ def _edit_rows(
     return changes, removed
 
 
-def _can_change(entry: Entry) -> bool:
-    return entry.type in ("user", "assistant") and entry.message is not None and isinstance(entry.message.content, list)
+def _may_change(entry: Entry) -> bool:
+    """Return whether a row contains anything that can be stripped, without decoding its line."""
+    if entry.type not in ("user", "assistant") or entry.message is None or not isinstance(entry.message.content, list):
+        return False
+    return any(block.type in STRIPPED_BLOCK_TYPES for block in entry.message.content)
 
 
 def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTally) -> set[int]:
@@ -155,8 +158,8 @@ def _build_report(
     rules = (_build_savings(rule, tally, tokens[rule]) for rule in STRIP_RULES)
     return StripReport(
         tuple(savings for savings in rules if any(savings[1:])),
-        sum(map(len, before.iterate_lines())),
-        sum(map(len, after.iterate_lines())),
+        before.count_bytes(),
+        after.count_bytes(),
         fill.estimate if fill else None,
         estimate_strip_effect(options, fill, session.file.entries).after if fill else None,
         len(before.rows),

@@ -21,11 +21,14 @@ from turnlog.edit.strip.fates import (
 )
 from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.entries.entry import Body, Entry
+from turnlog.entries.line_decoder import decode_body
 from turnlog.errors import Refused
 from turnlog.session.graph import GRAPH_TYPES, get_message_id, holds_result, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import ContextPiece, list_pieces_of_rows
 
+_PICTURE_MARKS = (*(b'"%s"' % kind.encode() for kind in sorted(PICTURE_TYPES)), b"\\u00")
+"""A line with a picture contains one of these: the name of its type, or an escape that may stand for a letter of it."""
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 
 _FatesByKey = dict[tuple[str, str | int], Fate]
@@ -232,5 +235,8 @@ def _count_pictures(session: Session, row: Entry) -> int:
         return 0
     if not any(block.type in (*PICTURE_TYPES, "tool_result") for block in row.message.blocks):
         return 0
-    message = session.read_body(row).get("message")
+    raw = session.file.read_raw(row)
+    if not any(mark in raw for mark in _PICTURE_MARKS):
+        return 0
+    message = decode_body(raw).get("message")
     return sum(1 for _ in iterate_pictures(message.get("content") if isinstance(message, dict) else None))

@@ -13,6 +13,8 @@ from turnlog.edit.strip.strip_tally import StripTally
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY, encode_json_line
 
+STRIPPED_BLOCK_TYPES = frozenset({"tool_use", "tool_result"}) | THINKING_TYPES | PICTURE_TYPES
+"""The blocks that can be stripped; a row without any stays as it is."""
 _REPLACEMENT_TEXTS = {"duplicates": "the same call comes later", "stale_reads": "out of date, see later"}
 _RESULT_COPY_KEY = "toolUseResult"
 

@@ -54,6 +54,11 @@ def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart 
     )
 
 
+def may_contribute(row: Entry) -> bool:
+    """Return whether a row may have a part, without decoding its line: most rows that report progress have none."""
+    return row.type != "progress" or row.message is not None or row.flaw is not None
+
+
 def _build_attachment_part(body: Body, as_sent: bool) -> MessagePart | None:
     """Build the part for a prompt or notification that arrived mid-turn; other attachments are reminders [19]."""
     attachment = body.get("attachment")

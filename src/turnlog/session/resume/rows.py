@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
@@ -99,7 +100,10 @@ class ResumeRows:
 
     def _find_real_parent(self, row: Entry) -> RowKey:
         """Return the parent, skipping progress rows [5]."""
-        parent, seen = row.parent_uuid or None, set()
+        parent = row.parent_uuid or None
+        if parent is None or (above := self.rows.get(parent)) is None or above.type != "progress":
+            return parent
+        seen = set()
         while parent is not None and parent not in seen:
             above = self.rows.get(parent)
             if above is None or above.type != "progress":
@@ -120,10 +124,9 @@ class ResumeRows:
         if not preserved and self.file.entries[-1].end <= LARGE_FILE_BYTES:
             return
         limit = self.place[boundary.uuid]
-        dropped = {key for key in self.rows if self.place[key] < limit} - set(preserved)
-        for key in dropped:
-            del self.rows[key]
-            self.up.pop(key, None)
+        dropped = set(islice(self.rows, limit)) - set(preserved)
+        self.rows = {key: row for key, row in self.rows.items() if key not in dropped}
+        self.up = {key: parent for key, parent in self.up.items() if key not in dropped}
         for key, parent in self.up.items() if preserved else ():
             if parent in dropped or (parent is not None and parent == anchor):
                 self.up[key] = preserved[-1]

@@ -12,10 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.entries.entry import Body
-from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, may_be_terse
+from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body
 from turnlog.session.texts.lines import LineBlock, LineMessage, PlacedLine, TextLine, read_text_lines
 
-_TITLE_TYPES = frozenset(("summary", "custom-title", "ai-title", "tag", "agent-name"))
+_WHOLE_TYPES = frozenset(("summary", "custom-title", "ai-title", "tag", "agent-name", "user", "assistant"))
+"""Without a `message`, a line of these types is a title, or in a short form that some tools write."""
 
 
 class LineBlockHead(LineBlock, gc=False):
@@ -61,19 +62,24 @@ def read_line_heads(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
         except DECODE_ERRORS:
             yield from read_text_lines((line,), offset)
         else:
-            if head.type == "assistant" and head.message is not None and head.timestamp is not None:
+            message = head.message
+            if message is not None and head.type == "assistant" and head.timestamp is not None:
                 yield PlacedLine(head, offset, line)  # the client writes no results here
-            elif _needs_whole_line(head, line):
+            elif _needs_whole_line(head, message, line):
                 yield from read_text_lines((line,), offset)
             else:
                 yield PlacedHead(head, offset, line)
         offset += len(line)
 
 
-def _needs_whole_line(head: LineHead, raw: bytes) -> bool:
-    kind, message = head.type, head.message
-    if kind == "user" and message is not None and type(message.content) is list:
-        return head.timestamp is None or any(block.type != "tool_result" for block in message.content)
-    if kind in _TITLE_TYPES or may_be_terse(kind, message, head.timestamp) or message is not None:
+def _needs_whole_line(head: LineHead, message: LineMessageHead | None, raw: bytes) -> bool:
+    kind = head.type
+    if message is None:
+        if kind == "progress":
+            return b'"agent_progress"' in raw
+        return kind in _WHOLE_TYPES or (kind == "attachment" and b'"queued_command"' in raw)
+    if kind != "user" or head.timestamp is None or type(content := message.content) is not list:
         return True
-    return (kind == "attachment" and b'"queued_command"' in raw) or (kind == "progress" and b'"agent_progress"' in raw)
+    if len(content) == 1:  # nearly always
+        return content[0].type != "tool_result"
+    return any(block.type != "tool_result" for block in content)

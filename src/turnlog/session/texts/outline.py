@@ -5,12 +5,16 @@ Folding the rest of a file into an earlier outline gives the same result as fold
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
 from turnlog.session.prompts import holds_typed_text
 from turnlog.session.texts.line_heads import PlacedHead
 from turnlog.session.texts.lines import PlacedLine, TextLine
 
-_SPEAKER_FIELDS = ("user", "assistant")
+_SPEAKER_TYPES = ("user", "assistant")
+_SILENT_TYPES = frozenset(("assistant", "progress", "file-history-snapshot"))
+"""The most frequent types of which an outline takes only what every entry has."""
 
 
 class TranscriptOutline(SessionTitles):
@@ -43,25 +47,30 @@ class TranscriptOutline(SessionTitles):
 
     def add_placed_line(self, placed: PlacedLine | PlacedHead) -> None:
         """Fold the next entry into the outline."""
-        line = placed.line
-        self.entries += 1
-        if (time := line.timestamp) is not None and time[4:5] == "-":
-            if self.ended is None or time > self.ended:
-                self.ended = time
-            if self.started is None or time < self.started:
-                self.started = time
-        if line.version is not None:
-            self.version = line.version
-        if self.root is None and line.uuid is not None:
-            self.root = line.uuid
-        if line.forked_from is not None and self.forked_from is None and isinstance(line.forked_from, dict):
-            origin = line.forked_from.get("sessionId")
-            self.forked_from = origin if isinstance(origin, str) else None
-        if line.type in _SPEAKER_FIELDS and not line.is_sidechain:
-            self.talks = 1
-        if line.type == "user":
+        self.add_envelopes((placed.line,))
+        self.add_content(placed)
+
+    def add_envelopes(self, lines: Sequence[TextLine]) -> None:
+        """Fold what every entry may have, for the next entries; each field is only looked for as long as necessary."""
+        self.entries += len(lines)
+        if times := [time for line in lines if (time := line.timestamp) is not None and time[4:5] == "-"]:
+            self.started = min(times) if self.started is None else min(self.started, *times)
+            self.ended = max(times) if self.ended is None else max(self.ended, *times)
+        self.version = next((line.version for line in reversed(lines) if line.version is not None), self.version)
+        if self.root is None:
+            self.root = next((line.uuid for line in lines if line.uuid is not None), None)
+        if not self.talks:
+            self.talks = int(any(line.type in _SPEAKER_TYPES and not line.is_sidechain for line in lines))
+        if self.forked_from is None:
+            origins = (line.forked_from.get("sessionId") for line in lines if isinstance(line.forked_from, dict))
+            self.forked_from = next((origin for origin in origins if isinstance(origin, str)), None)
+
+    def add_content(self, placed: PlacedLine | PlacedHead) -> None:
+        """Fold what the next entry says: a prompt, a title, a note by the client."""
+        kind = placed.line.type
+        if kind == "user":
             self._take_prompt(placed)
-        elif line.type != "assistant":
+        elif kind not in _SILENT_TYPES:
             self._take_note(placed)
 
     def find_move(self, line: TextLine) -> str | None:

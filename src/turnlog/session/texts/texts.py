@@ -54,6 +54,7 @@ _REPEATED_FIELDS = frozenset({"oldString", "newString", "edits", "prompt"})
 _REPEATED_WRITE_FIELDS = _REPEATED_FIELDS | {"content"}
 _WRITE_RESULT_TYPES = ("create", "update")
 _KNOWN_BLOCK_TYPES = frozenset({"text", "thinking", "tool_use", "tool_result"})
+_UNSAID_BLOCK_TYPES = ("tool_use", "thinking")
 # Fields of an entry that say what it is and where it belongs.
 _ENVELOPE_FIELDS = frozenset(
     "type uuid parentUuid logicalParentUuid sessionId session_id timestamp version requestId userType entrypoint"
@@ -138,17 +139,35 @@ def count_unsaid_letters(placed: PlacedLine) -> int | None:
 
     Most answers do, and a first look at them needs only their length (`list_search_texts` gives their text).
     """
-    line, message = placed.line, placed.line.message
-    if line.type != "assistant" or message is None or placed.is_flawed:
+    line = placed.line
+    if line.type != "assistant" or (message := line.message) is None or placed.is_flawed:
         return None
     content = message.content
-    if type(content) is not list or len(content) != 1 or line.tool_use_result is not None or line.asides:
+    if type(content) is not list or len(content) != 1:
         return None
     block = content[0]
+    if block.type not in _UNSAID_BLOCK_TYPES or line.tool_use_result is not None or line.asides:
+        return None
     if block.type == "tool_use":
-        strings = list_readable_strings(block.input, _NO_OPAQUE_FIELDS)
-        return len(block.name or "") + sum(map(len, strings)) + len(strings)  # joined by line ends
-    return len(block.thinking) if block.type == "thinking" and block.thinking is not None else None
+        return len(block.name or "") + _count_readable_letters(block.input)
+    return None if block.thinking is None else len(block.thinking)
+
+
+def _count_readable_letters(value: Any) -> int:
+    """Count the characters of the readable strings inside a call's input, each with the line end before it."""
+    if type(value) is dict and "media_type" not in value and "type" not in value:
+        count = 0
+        for item in value.values():
+            kind = type(item)
+            if kind is str:
+                if item and (len(item) <= _MIN_ENCODED_CHARS or not _is_encoded(item)):
+                    count += len(item) + 1
+            elif kind is dict or kind is list:
+                break
+        else:
+            return count
+    strings = list_readable_strings(value, _NO_OPAQUE_FIELDS)
+    return sum(map(len, strings)) + len(strings)
 
 
 def _build_text(line: TextLine, text: str) -> SearchText:

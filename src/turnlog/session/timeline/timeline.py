@@ -76,6 +76,8 @@ class TimelineBranch(Struct, array_like=True, gc=False):
     chapters: list[int]
     is_current: bool = False
     """Whether the client would continue from it."""
+    number: int = 0
+    """The number by which commands know the branch; 0 if it has none."""
 
 
 class ForkPath(Struct, array_like=True, gc=False):

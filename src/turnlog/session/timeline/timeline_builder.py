@@ -74,13 +74,14 @@ def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBr
     if not session.graph.branches:
         return [TimelineBranch(current or "", list(range(len(chapters))), is_current=True)]
     leaves = [leaf.uuid for leaf in session.graph.leaves if leaf.uuid]
+    numbers_by_leaf = {leaf.uuid: number for number, leaf in enumerate(session.graph.leaves, start=1)}
     ordered = dict.fromkeys([*([current] if current else []), *reversed(leaves)])
     descent = Descent(session)
     found: dict[tuple[int, ...], TimelineBranch] = {}
     for leaf in ordered:
         numbers = {turn.number for turn in descent.list_turns_to(leaf)}
         own = [place for place, chapter in enumerate(chapters) if not chapter.turn or chapter.turn in numbers]
-        found.setdefault(tuple(own), TimelineBranch(leaf, own, is_current=leaf == current))
+        found.setdefault(tuple(own), TimelineBranch(leaf, own, leaf == current, numbers_by_leaf.get(leaf, 0)))
     return list(found.values())
 
 

@@ -19,7 +19,6 @@ from turnlog.entries.entry import Body, CacheWrites, LineUsage
 from turnlog.entries.line_decoder import CONVERSION_ERRORS, fit_struct
 from turnlog.session.usage.iterations import (
     MAX_REQUEST_TOKENS,
-    NO_ITERATIONS,
     SeparateRequest,
     find_cache_writes,
     split_iterations,
@@ -233,7 +232,10 @@ def count_line(
     if message.stop_reason is not None:
         best.stopped = True
     if (usage := message.usage) is not None:
-        iterations = split_iterations(usage, best.model) if usage.iterations else NO_ITERATIONS
+        if not usage.iterations:
+            _raise_counts(best, usage, usage.cache_creation)
+            return best
+        iterations = split_iterations(usage, best.model)
         _raise_counts(best, usage, find_cache_writes(usage, iterations))
         if len(iterations.own) > 1:
             best.requests = write_requests(iterations.own)
@@ -290,12 +292,10 @@ def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | N
     best.terms = _describe_unusual_terms(usage.speed, usage.service_tier, usage.inference_geo) or best.terms
 
 
-def _describe_unusual_terms(*terms: str | None) -> str | None:
-    return (
-        "|".join((term or "")[:MAX_UNUSUAL_CHARS] for term in terms)
-        if any(term not in _USUAL_TERMS for term in terms)
-        else None
-    )
+def _describe_unusual_terms(speed: str | None, tier: str | None, geo: str | None) -> str | None:
+    if speed in _USUAL_TERMS and tier in _USUAL_TERMS and geo in _USUAL_TERMS:
+        return None
+    return "|".join((term or "")[:MAX_UNUSUAL_CHARS] for term in (speed, tier, geo))
 
 
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:

@@ -18,7 +18,7 @@ from turnlog.session.failures import has_failed, to_result_text
 from turnlog.session.graph import holds_result
 from turnlog.session.picture_tokens import estimate_picture_tokens
 from turnlog.session.prompts import parse_queued_prompt, parse_user_body
-from turnlog.session.resume.parts import build_message_part
+from turnlog.session.resume.parts import build_message_part, may_contribute
 from turnlog.session.resume.resume_thread import ResumeThread
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
@@ -111,6 +111,8 @@ def list_pieces_of_rows(
     model = next((row.message.model for row in reversed(rows) if _is_answer(row) and row.message), None)
     calls: dict[str, ContextPiece] = {}
     for row in rows:
+        if not may_contribute(row):
+            continue
         body = session.read_body(row)
         part = build_message_part(row, body, as_sent=row.type == "attachment")
         turn = session.find_turn(row)

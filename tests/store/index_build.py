@@ -20,6 +20,7 @@ from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.facets import FACET_MARK
 from turnlog.store.index.refresh import RefreshResult, ignore_progress
 from turnlog.store.index.refresh_work import RefreshProgress
+from turnlog.store.index.shards import list_full_text_tables, list_schemas
 from turnlog.store.index.spend_table import renew_spend
 from turnlog.store.store import Store
 
@@ -36,7 +37,7 @@ def main(name: str = ONE, slug: str = SLUG) -> str:
     return f"projects/{slug}/{name}.jsonl"
 
 
-def said(*texts: str) -> bytes:
+def build_prompts(*texts: str) -> bytes:
     """Prompts as the client writes them."""
     build = Build()
     for text in texts:
@@ -163,9 +164,10 @@ def _texts(db: apsw.Connection) -> dict[int, Rows]:
 def _words(db: apsw.Connection) -> dict[int, list[Any]]:
     meant = _facets(db)
     found: dict[int, list[Any]] = {}
-    for table in ("said", "done"):
-        db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_of_{table} USING fts5vocab(main, {table}, instance)")
-        query = f"SELECT doc, col, offset, term FROM words_of_{table} ORDER BY doc, col, offset"
+    for schema, table in list_full_text_tables(db):
+        name = f"temp.words_of_{schema}_{table}"
+        db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5vocab({schema}, {table}, instance)")
+        query = f"SELECT doc, col, offset, term FROM {name} ORDER BY doc, col, offset"
         for number, column, place, term in db.execute(query):
             word = meant.get(term, term) if column == "facet" else term
             found.setdefault(number, [table]).append((column, place, word))
@@ -185,15 +187,18 @@ def _facets(db: apsw.Connection) -> dict[str, str]:
 def humps(folder: Path) -> set[tuple[Any, ...]]:
     """The parts of identifiers that the index in a folder knows; some may be of texts that are no longer there."""
     with Store.open(folder) as store:
-        rows = store.db.execute("SELECT id, name FROM identifier").fetchall()
-        store.db.execute("CREATE VIRTUAL TABLE temp.part USING fts5vocab (main, hump, instance)")
-        parts: dict[Any, set[Any]] = {}
-        for part, number in store.db.execute("SELECT term, doc FROM temp.part"):
-            parts.setdefault(number, set()).add(part)
-        return {(name, *sorted(parts[number])) for number, name in rows}
+        found: set[tuple[Any, ...]] = set()
+        for schema in list_schemas(store.db):
+            rows = store.db.execute(f"SELECT id, name FROM {schema}.identifier").fetchall()
+            store.db.execute(f"CREATE VIRTUAL TABLE temp.part_{schema} USING fts5vocab ({schema}, hump, instance)")
+            parts: dict[Any, set[Any]] = {}
+            for part, number in store.db.execute(f"SELECT term, doc FROM temp.part_{schema}"):
+                parts.setdefault(number, set()).add(part)
+            found |= {(name, *sorted(parts[number])) for number, name in rows}
+        return found
 
 
-def recounted(db: apsw.Connection) -> Rows:
+def recount_spend(db: apsw.Connection) -> Rows:
     """The table `spend` as all answers in the index give it, made for this once."""
     db.execute("SAVEPOINT recounted")
     try:

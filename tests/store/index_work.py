@@ -45,13 +45,13 @@ def at(count: int, act: Callable[[], None]) -> Callable[..., bool]:
     """What acts when it is called for the given time."""
     left = [count]
 
-    def called(*_: object) -> bool:
+    def note_call(*_: object) -> bool:
         left[0] -= 1
         if left[0] == 0:
             act()
         return False
 
-    return called
+    return note_call
 
 
 def kill_helpers() -> None:

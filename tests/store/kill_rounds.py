@@ -11,12 +11,14 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.store.index_build import ONE, SLUG, TWO, Desk, main, recorded_lines
 from tests.store.index_work import small_steps
-from turnlog.store.index import refresh
+from turnlog.store.index import refresh, shard_workers, shard_writer
 from turnlog.store.index.refresh import ignore_progress
+from turnlog.store.index.shards import list_full_text_tables
 from turnlog.store.store import Store
 
 FILES = (main(), main(TWO), f"projects/{SLUG}/{ONE}/subagents/agent-a1.jsonl")
@@ -38,42 +40,58 @@ def change(desk: Desk, chance: random.Random, lines: list[bytes]) -> None:
                 desk.write(path, some)
 
 
-def index(config: Path, data: Path, *, is_whole: bool) -> None:
-    """Read the conversation and then the rest, or everything at once."""
+def index(config: Path, data: Path, number: int) -> None:
+    """Read everything at once, or in stages: the rest goes to the index, or to shards, or to processes."""
+    refresh.MAX_WHOLE_BYTES = 1 << 30 if number % 4 == 0 else -1
+    shard_workers.MIN_SHARD_BYTES = 1 << 30 if number % 4 == 1 else -1
+    shard_workers.MIN_PROCESS_BYTES = -1 if number % 4 == 3 else 1 << 30
+    shard_workers.count_shard_workers = lambda: 3
+    shard_writer.MAX_COMMIT_SECONDS = 0.01
     with Store.open(data) as store:
-        store.refresh([config], is_whole=is_whole)
-        if not is_whole:
-            refresh.fill_index(store.db, ignore_progress)
+        store.refresh([config], is_whole=False)
+        refresh.fill_index(store.db, ignore_progress)
 
 
 def read(data: Path) -> None:
     """Read what a search reads; any error ends the program."""
     with Store.open(data) as store:
-        store.db.execute(
-            "SELECT file, offset FROM done JOIN text ON text.id = done.rowid WHERE done MATCH 'the' ORDER BY done.rowid"
-            " DESC LIMIT 50"
-        ).fetchall()
+        for schema, table in list_full_text_tables(store.db):
+            store.db.execute(
+                f"SELECT file, offset FROM {schema}.{table} JOIN {schema}.text ON text.id = {table}.rowid"
+                f" WHERE {table} MATCH 'the' ORDER BY {table}.rowid DESC LIMIT 50"
+            ).fetchall()
+        store.db.execute("SELECT count(*) FROM call JOIN text ON text.file = call.file").fetchall()
         store.db.execute("SELECT sum(output) FROM spend").fetchall()
+
+
+def choose_victim(pid: int, chance: random.Random) -> int:
+    """The process itself, or one that it started."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        children = []
+    return chance.choice([pid, *map(int, children)])
 
 
 def play(config: Path, data: Path, rounds: int) -> None:
     chance, lines = random.Random(7), recorded_lines()
     desk = Desk(config.parent)
     small_steps()
-    refresh.MAX_WHOLE_BYTES = -1
     cut_off = answered = 0
     for number in range(rounds):
         change(desk, chance, lines)
         pid = os.fork()
         if pid == 0:
             try:
-                index(config, data, is_whole=number % 3 == 0)
+                index(config, data, number)
             finally:
                 os._exit(0)
-        until = time.monotonic() + chance.uniform(0, 0.08)
+        until = time.monotonic() + chance.uniform(0, 1.5 if number % 4 == 3 else 0.08)
         while time.monotonic() < until:
             read(data)
             answered += 1
+        with suppress(ProcessLookupError):  # it may just have ended
+            os.kill(choose_victim(pid, chance), signal.SIGKILL)
         os.kill(pid, signal.SIGKILL)
         cut_off += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
     print(cut_off, answered)

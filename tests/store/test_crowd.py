@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.session.build import Build
-from tests.store.index_build import ONE, TWO, Desk, main, said
+from tests.store.index_build import ONE, TWO, Desk, build_prompts, main
 from turnlog.store.file_lock import try_lock_file
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def answers(start: int, count: int) -> bytes:
     return build.data()
 
 
-def ended(reader: subprocess.Popen[str]) -> str:
+def wait_for_reader(reader: subprocess.Popen[str]) -> str:
     try:
         return reader.communicate(timeout=20)[0]
     except subprocess.TimeoutExpired:
@@ -83,14 +83,14 @@ def test_two_hundred_readers_see_whole_states_while_one_writes(desk: Desk) -> No
             assert desk.refresh().files == 1
     finally:
         (desk.data / "stop").touch()
-        said_at_the_end = [ended(reader) for reader in readers]
+        said_at_the_end = [wait_for_reader(reader) for reader in readers]
     assert said_at_the_end == ["[]\n"] * PROCESSES
     with desk.open() as store:
         assert store.db.execute("SELECT sum(messages) FROM spend").get == 5 * ROUNDS
 
 
 def test_of_two_refreshes_at_once_one_works_and_the_other_says_so(desk: Desk) -> None:
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     with desk.open() as store:
         with try_lock_file(store.lock) as is_ours:
             assert is_ours
@@ -132,7 +132,7 @@ with Store.open(Path(sys.argv[2]), told.append) as store:
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_many_may_make_the_index_at_once(desk: Desk, attempt: int) -> None:
-    desk.write(main(), said("one", "two"))
+    desk.write(main(), build_prompts("one", "two"))
     words = [sys.executable, "-c", OPENER, str(desk.config), str(desk.data)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     crowd = [subprocess.Popen(words, cwd=ROOT, text=True, **pipes) for _ in range(8)]  # type: ignore[call-overload]
@@ -146,9 +146,9 @@ def test_many_may_make_the_index_at_once(desk: Desk, attempt: int) -> None:
 
 
 def test_a_reader_is_not_kept_waiting_by_a_refresh(desk: Desk) -> None:
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     desk.refresh()
-    desk.write(main(TWO), said("two"))
+    desk.write(main(TWO), build_prompts("two"))
     with desk.open() as reader, desk.open() as writer:
         writer.db.execute("BEGIN IMMEDIATE")
         writer.db.execute("UPDATE file SET entries = 99")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bound import Machine, permissions_bind, posix
-from tests.store.index_build import Desk, main, said
+from tests.store.index_build import Desk, build_prompts, main
 from turnlog.store.database_damage import is_database_damage, put_database_aside
 from turnlog.store.index.upkeep import list_index_faults
 from turnlog.store.store import Store
@@ -25,7 +25,7 @@ class Patient:
 
     def __init__(self, folder: Path) -> None:
         self.desk = Desk(folder)
-        self.desk.write(main(), said("alpha"))
+        self.desk.write(main(), build_prompts("alpha"))
         self.desk.settle()
         self.desk.refresh()
         self.path = self.desk.data / "index.db"
@@ -132,7 +132,7 @@ def test_a_full_text_table_that_cannot_be_opened_is_damage(patient: Patient, tab
         store.db.execute(f"UPDATE {table}_config SET v = 99 WHERE k = 'version'")
     with patient.desk.open() as store:
         assert list(list_index_faults(store.db)) != []
-        error = failed(lambda: store.db.execute(f"SELECT rowid FROM {table}(?)", ("alpha",)).fetchall())
+        error = catch_error(lambda: store.db.execute(f"SELECT rowid FROM {table}(?)", ("alpha",)).fetchall())
         assert store.shows_damage(error)
         store.recreate_index(error)
         store.refresh([patient.desk.config])
@@ -142,7 +142,7 @@ def test_a_full_text_table_that_cannot_be_opened_is_damage(patient: Patient, tab
 # -- what is no damage
 
 
-def failed(act: Callable[[], object]) -> apsw.Error:
+def catch_error(act: Callable[[], object]) -> apsw.Error:
     with pytest.raises(apsw.Error) as caught:
         act()
     return caught.value
@@ -152,20 +152,20 @@ def test_a_database_that_is_locked_is_not_damaged(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     holder, other = apsw.Connection(str(path)), apsw.Connection(str(path))
     holder.execute("CREATE TABLE t (a); BEGIN EXCLUSIVE")
-    assert not is_database_damage(failed(lambda: other.execute("SELECT * FROM t").fetchall()), path)
+    assert not is_database_damage(catch_error(lambda: other.execute("SELECT * FROM t").fetchall()), path)
     holder.close()
     other.close()
 
 
 def test_a_place_that_is_missing_is_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "none" / "index.db"
-    assert not is_database_damage(failed(lambda: apsw.Connection(str(path))), path)
+    assert not is_database_damage(catch_error(lambda: apsw.Connection(str(path))), path)
 
 
 def test_a_mistake_in_a_statement_is_no_damage(patient: Patient) -> None:
     patient.restore()
     with patient.desk.open() as store:
-        assert not store.shows_damage(failed(lambda: store.db.execute("SELECT one FROM nowhere")))
+        assert not store.shows_damage(catch_error(lambda: store.db.execute("SELECT one FROM nowhere")))
 
 
 @posix
@@ -188,7 +188,7 @@ def test_an_index_that_may_not_be_written_stays_where_it_is(patient: Patient, na
 )
 def test_every_command_gets_over_a_damaged_header(tmp_path: Path, command: list[str]) -> None:
     machine = Machine(tmp_path)
-    machine.write(main(), said("alpha"))
+    machine.write(main(), build_prompts("alpha"))
     machine.turnlog("index")
     (path,) = machine.data.glob("index*.db")
     data = bytearray(path.read_bytes())

@@ -27,9 +27,9 @@ from tests.store.index_build import (
     humps,
     main,
     recorded_lines,
-    recounted,
+    recount_spend,
 )
-from turnlog.store.index import batch_reader, refresh
+from turnlog.store.index import batch_reader, refresh, shard_workers
 from turnlog.store.index.coverage import read_coverage
 from turnlog.store.index.refresh import fill_index, ignore_progress
 
@@ -72,7 +72,7 @@ def some(step: Step) -> bytes:
     return b"".join((found + found)[start : start + step.many])
 
 
-def appended(desk: Desk, path: Path, step: Step) -> None:
+def append_lines(desk: Desk, path: Path, step: Step) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         file.write(some(step))
@@ -91,7 +91,7 @@ def without_line_end(desk: Desk, path: Path, step: Step) -> None:
         file.write(some(step).rstrip(b"\n"))
 
 
-def ended(desk: Desk, path: Path, step: Step) -> None:
+def end_line(desk: Desk, path: Path, step: Step) -> None:
     """The line end, which was missing, comes."""
     if path.exists():
         with path.open("ab") as file:
@@ -104,7 +104,7 @@ def rewritten(desk: Desk, path: Path, step: Step) -> None:
     path.write_bytes(some(step))
 
 
-def replaced(desk: Desk, path: Path, step: Step) -> None:
+def replace_file(desk: Desk, path: Path, step: Step) -> None:
     """Another file with the same name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     other = path.with_name(".new")
@@ -112,7 +112,7 @@ def replaced(desk: Desk, path: Path, step: Step) -> None:
     other.replace(path)
 
 
-def shortened(desk: Desk, path: Path, step: Step) -> None:
+def shorten_file(desk: Desk, path: Path, step: Step) -> None:
     if path.exists():
         os.truncate(path, path.stat().st_size * (step.first % 4) // 4)
 
@@ -126,7 +126,7 @@ def changed_inside(desk: Desk, path: Path, step: Step) -> None:
             path.write_bytes(b"".join(kept)[:-2] + b"\n")
 
 
-def deleted(desk: Desk, path: Path, step: Step) -> None:
+def delete_file(desk: Desk, path: Path, step: Step) -> None:
     path.unlink(missing_ok=True)
 
 
@@ -135,38 +135,38 @@ def forgotten(desk: Desk, path: Path, step: Step) -> None:
     shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def renamed(desk: Desk, path: Path, step: Step) -> None:
+def rename_file(desk: Desk, path: Path, step: Step) -> None:
     target = desk.config / FILES[step.first % len(FILES)]
     if path.exists() and target != path:
         target.parent.mkdir(parents=True, exist_ok=True)
         path.replace(target)
 
 
-def settled(desk: Desk, path: Path, step: Step) -> None:
+def settle_files(desk: Desk, path: Path, step: Step) -> None:
     desk.settle()
 
 
 ACTS: dict[str, Callable[[Desk, Path, Step], None]] = {
     act.__name__: act
     for act in (
-        appended,
+        append_lines,
         torn,
         without_line_end,
-        ended,
+        end_line,
         rewritten,
-        replaced,
-        shortened,
+        replace_file,
+        shorten_file,
         changed_inside,
-        deleted,
+        delete_file,
         forgotten,
-        renamed,
-        settled,
+        rename_file,
+        settle_files,
     )
 }
 STEPS = st.lists(
     st.builds(
         Step,
-        st.sampled_from(["appended"] * 6 + ["settled"] * 2 + list(ACTS)),
+        st.sampled_from(["append_lines"] * 6 + ["settle_files"] * 2 + list(ACTS)),
         st.integers(0, len(FILES) - 1),
         st.integers(0, 500),
         st.integers(1, 6),
@@ -214,7 +214,7 @@ def play(steps: list[Step], folder: Path, refresh: Callable[[Desk, Step], None] 
     with desk.open() as store:
         assert read_coverage(store.db).left == 0
         found = content(store.db)
-        assert found.spend == recounted(store.db), "spend is not what the answers give"
+        assert found.spend == recount_spend(store.db), "spend is not what the answers give"
     history.look(found)
     fresh = desk.scratch(folder / "scratch")
     assert found.there.keys() == fresh.there.keys()
@@ -256,3 +256,35 @@ def test_and_so_it_does_when_both_stages_read_small_pieces(steps: list[Step]) ->
         patch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
         patch.setattr(batch_reader, "PIECE_BYTES", 700)
         play(steps, Path(folder), refresh_in_stages)
+
+
+def treat_as_large(patch: pytest.MonkeyPatch) -> None:
+    """Treat every change as so large that its rest goes to one of three shards, which this process fills."""
+    patch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
+    patch.setattr(shard_workers, "MIN_SHARD_BYTES", -1)
+    patch.setattr(shard_workers, "count_shard_workers", lambda: 3)
+
+
+@given(STEPS)
+@settings(max_examples=60, phases=PHASES)
+def test_and_so_it_does_when_the_rest_goes_to_shards(steps: list[Step]) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        treat_as_large(patch)
+        play(steps, Path(folder), refresh_in_stages)
+
+
+@given(STEPS)
+@settings(max_examples=40, phases=PHASES)
+def test_and_so_it_does_when_small_changes_follow_in_the_index_itself(steps: list[Step]) -> None:
+    """Some changes are treated as large and others as small, so that calls and results are in different databases."""
+
+    def refresh_in_turn(desk: Desk, step: Step) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            if step.first % 2:
+                patch.setattr(refresh, "MAX_WHOLE_BYTES", 1 << 30)
+            refresh_in_stages(desk, step)
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        treat_as_large(patch)
+        patch.setattr(batch_reader, "PIECE_BYTES", 700)
+        play(steps, Path(folder), refresh_in_turn)

@@ -31,7 +31,7 @@ OUTPUT = f"projects/{SLUG}/{ONE}/tool-results/call1.txt"
 
 
 @pytest.fixture(autouse=True)
-def staged(monkeypatch: pytest.MonkeyPatch) -> None:
+def treat_all_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every change as a large one."""
     monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", -1)
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.session.build import Build
-from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recounted
+from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recount_spend
 from turnlog.entries.worker_processes import count_cores
 from turnlog.store.index.upkeep import list_index_faults
 
@@ -28,12 +28,12 @@ FILES = (
 )
 
 
-def begun(desk: Desk, *when: str) -> subprocess.Popen[bytes]:
+def start_worker(desk: Desk, *when: str) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-m", "tests.store.index_work", str(desk.config), str(desk.data), *when]
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def finished(process: subprocess.Popen[bytes]) -> str:
+def read_outcome(process: subprocess.Popen[bytes]) -> str:
     """What a process has said at its end; "" if it was killed before."""
     out, err = process.communicate(timeout=60)
     assert process.returncode in (0, -signal.SIGKILL), err.decode()
@@ -73,14 +73,14 @@ def settled_content(desk: Desk) -> Content:
         assert list(list_index_faults(store.db)) == []
         assert store.db.execute("PRAGMA integrity_check").get == "ok"
         found = content(store.db)
-        assert found.spend == recounted(store.db)
+        assert found.spend == recount_spend(store.db)
         return found
 
 
 @pytest.mark.parametrize("when", ["batch:1", "batch:4", "batch:11", "commit:1", "commit:2", "commit:3", "commit:5"])
 def test_the_first_build_goes_on_after_a_kill(desk: Desk, tmp_path: Path, when: str) -> None:
     fill(desk)
-    assert finished(begun(desk, when)) == ""
+    assert read_outcome(start_worker(desk, when)) == ""
     assert settled_content(desk) == desk.scratch(tmp_path / "scratch")
 
 
@@ -91,7 +91,7 @@ def test_a_refresh_of_replaced_and_grown_files_goes_on_after_a_kill(desk: Desk, 
     lines = recorded_lines()
     desk.append(main(), b"".join(lines[200:230]))
     desk.write(main(TWO), b"".join(lines[230:280]))
-    assert finished(begun(desk, when)) == ""
+    assert read_outcome(start_worker(desk, when)) == ""
     assert settled_content(desk) == desk.scratch(tmp_path / "scratch")
 
 
@@ -99,12 +99,12 @@ def test_an_index_survives_kills_at_any_moment(desk: Desk, tmp_path: Path) -> No
     chance, cut_off = random.Random(5), 0
     for round_number in range(12):
         change(desk, chance)
-        process = begun(desk)
+        process = start_worker(desk)
         assert process.stdout
         process.stdout.readline()
         time.sleep(chance.uniform(0, 0.06))
         process.kill()
-        cut_off += finished(process) == ""
+        cut_off += read_outcome(process) == ""
         if round_number % 4 == 3:
             found, fresh = settled_content(desk), desk.scratch(tmp_path / f"scratch{round_number}")
             assert found.there == fresh.there, f"round {round_number}"
@@ -120,13 +120,13 @@ def test_work_goes_on_alone_when_the_process_that_reads_ahead_is_killed(desk: De
         long.answer("reply", usage={"output_tokens": number})
     fill(desk)
     desk.write(main("dddddddd-0000-4000-8000-000000000004"), long.data())
-    assert finished(begun(desk, f"helper:{batch}")).split() == ["6", "False", "0"]
+    assert read_outcome(start_worker(desk, f"helper:{batch}")).split() == ["6", "False", "0"]
     assert settled_content(desk) == desk.scratch(tmp_path / "scratch")
 
 
 def test_small_steps_give_the_same_index(desk: Desk, tmp_path: Path) -> None:
     fill(desk)
-    assert finished(begun(desk)).split() == ["5", "False", "0"]
+    assert read_outcome(start_worker(desk)).split() == ["5", "False", "0"]
     assert settled_content(desk) == desk.scratch(tmp_path / "scratch")
 
 

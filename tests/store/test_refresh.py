@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import Build
-from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, content, main, recounted, said
+from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, build_prompts, content, main, recount_spend
 from turnlog.store.index import refresh_work
 from turnlog.store.index.full_text_pieces import FULL_TEXT_TABLES, MAX_PIECES, set_piece_merging
 from turnlog.store.store import Store
@@ -19,7 +19,7 @@ def same_as_new(desk: Desk, folder: Path) -> bool:
     """Whether the index is what a new one would be, and what it counts is what its answers say."""
     with desk.open() as store:
         found = content(store.db)
-        assert found.spend == recounted(store.db)
+        assert found.spend == recount_spend(store.db)
     return found.there == desk.scratch(folder / "scratch").there
 
 
@@ -31,8 +31,8 @@ def matches(store: Store, words: str) -> int:
 
 
 def test_a_refresh_says_what_it_did(desk: Desk) -> None:
-    desk.write(main(), one := said("one"))
-    desk.write(main(TWO), two := said("two"))
+    desk.write(main(), one := build_prompts("one"))
+    desk.write(main(TWO), two := build_prompts("two"))
     desk.settle()
     heard: list[tuple[int, int]] = []
     done = desk.refresh(lambda now, total: heard.append((now, total)))
@@ -50,17 +50,17 @@ def test_a_refresh_says_what_it_did(desk: Desk) -> None:
 
 
 def test_only_what_was_added_is_read(desk: Desk) -> None:
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     desk.settle()
     desk.refresh()
-    desk.append(main(), more := said("two"))
+    desk.append(main(), more := build_prompts("two"))
     assert desk.refresh().bytes == len(more)
     with desk.open() as store:
         assert (matches(store, "one"), matches(store, "two")) == (1, 1)
 
 
 def test_a_torn_line_waits_for_its_rest(desk: Desk) -> None:
-    line = said("patience")
+    line = build_prompts("patience")
     desk.write(main(), line[:-20])
     desk.refresh()
     with desk.open() as store:
@@ -73,11 +73,11 @@ def test_a_torn_line_waits_for_its_rest(desk: Desk) -> None:
 
 
 def test_a_last_line_without_line_end_is_taken_if_it_is_whole(desk: Desk) -> None:
-    desk.write(main(), said("whole").rstrip(b"\n"))
+    desk.write(main(), build_prompts("whole").rstrip(b"\n"))
     desk.refresh()
     with desk.open() as store:
         assert matches(store, "whole") == 1
-    desk.append(main(), b"\n" + said("next"))
+    desk.append(main(), b"\n" + build_prompts("next"))
     desk.refresh()
     with desk.open() as store:
         assert (matches(store, "whole"), matches(store, "next")) == (1, 1)
@@ -100,16 +100,16 @@ def test_what_is_known_of_a_deleted_session_stays(desk: Desk) -> None:
         assert matches(store, "remember") == 1
 
 
-def answered(**fields: object) -> bytes:
+def build_answered_session(**fields: object) -> bytes:
     build = Build()
     build.prompt("hello")
     build.answer("there", usage={"input_tokens": 3, "output_tokens": 4}, **fields)  # type: ignore[arg-type]
     return build.data()
 
 
-@pytest.mark.parametrize("now", [b"", said("no answer")], ids=["emptied", "without answers"])
+@pytest.mark.parametrize("now", [b"", build_prompts("no answer")], ids=["emptied", "without answers"])
 def test_what_a_replaced_file_had_used_is_no_longer_counted(desk: Desk, tmp_path: Path, now: bytes) -> None:
-    desk.write(main(), answered())
+    desk.write(main(), build_answered_session())
     desk.refresh()
     desk.write(main(), now)
     desk.refresh()
@@ -128,7 +128,7 @@ def test_a_loose_agent_belongs_to_the_session_that_its_entries_name_by_now(desk:
     path = f"projects/{SLUG}/agent-x.jsonl"
     desk.write(path, b"")
     desk.refresh()
-    desk.append(path, answered())
+    desk.append(path, build_answered_session())
     desk.refresh()
     assert same_as_new(desk, tmp_path)
 
@@ -155,7 +155,7 @@ def test_an_output_that_did_not_change_is_not_added_again(desk: Desk, tmp_path: 
 def test_what_is_glued_to_a_line_that_had_no_end_is_read_as_on_one_line(
     desk: Desk, tmp_path: Path, more: bytes
 ) -> None:
-    desk.write(main(), said("begun").rstrip(b"\n"))
+    desk.write(main(), build_prompts("begun").rstrip(b"\n"))
     desk.refresh()
     desk.append(main(), more)
     desk.refresh()
@@ -163,8 +163,8 @@ def test_what_is_glued_to_a_line_that_had_no_end_is_read_as_on_one_line(
 
 
 def test_a_copy_that_says_later_that_it_is_a_fork_pays_no_more(desk: Desk, tmp_path: Path) -> None:
-    desk.write(main(), answered(id="same"))
-    desk.write(main(TWO), answered(id="same"))
+    desk.write(main(), build_answered_session(id="same"))
+    desk.write(main(TWO), build_answered_session(id="same"))
     desk.refresh()
     desk.append(main(), json.dumps({"type": "user", "forkedFrom": {"sessionId": TWO}}).encode() + b"\n")
     desk.refresh()
@@ -195,7 +195,7 @@ def test_texts_may_be_as_short_as_they_like(desk: Desk, tmp_path: Path, dense: s
     desk.settle()
     desk.refresh()
     for number in range(3):
-        desk.write(main(f"{number:08d}-0000-4000-8000-000000000001"), said("later"))
+        desk.write(main(f"{number:08d}-0000-4000-8000-000000000001"), build_prompts("later"))
         desk.refresh()
     assert same_as_new(desk, tmp_path)
 
@@ -217,7 +217,7 @@ SURROGATE = {
 
 @pytest.mark.parametrize("place", SURROGATE)
 def test_half_a_character_does_no_harm_anywhere(desk: Desk, tmp_path: Path, place: str) -> None:
-    desk.write(main(), SURROGATE[place].encode() + b"\n" + said("behind it"))
+    desk.write(main(), SURROGATE[place].encode() + b"\n" + build_prompts("behind it"))
     assert desk.refresh().unread == ()
     with desk.open() as store:
         assert matches(store, "behind") == 1
@@ -236,7 +236,7 @@ HUGE = {
 
 @pytest.mark.parametrize("what", HUGE)
 def test_values_without_measure_do_no_harm(desk: Desk, tmp_path: Path, what: str) -> None:
-    desk.write(main(), HUGE[what] + said("behind it"))
+    desk.write(main(), HUGE[what] + build_prompts("behind it"))
     assert desk.refresh().unread == ()
     with desk.open() as store:
         assert matches(store, "behind") == 1
@@ -245,7 +245,7 @@ def test_values_without_measure_do_no_harm(desk: Desk, tmp_path: Path, what: str
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
 def test_a_linked_session_is_read(desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere.jsonl").write_bytes(said("linked"))
+    (tmp_path / "elsewhere.jsonl").write_bytes(build_prompts("linked"))
     (desk.config / "projects" / SLUG).mkdir()
     (desk.config / main()).symlink_to(tmp_path / "elsewhere.jsonl")
     desk.refresh()
@@ -273,12 +273,12 @@ def test_a_file_that_was_shown_before_the_last_refresh_is_not_indexed_again(desk
 
 
 def test_the_parts_of_identifiers_are_written_once(desk: Desk) -> None:
-    desk.write(main(), said("getUserName toolu_01cDtnieWwVj6wNMPTJMKQ8Z"))
+    desk.write(main(), build_prompts("getUserName toolu_01cDtnieWwVj6wNMPTJMKQ8Z"))
     desk.refresh()
     with desk.open() as store:
         assert store.db.execute("SELECT name FROM identifier").fetchall() == [("getUserName",)]
         store.db.execute("INSERT INTO hump (hump) VALUES ('delete-all')")
-    desk.append(main(), said("getUserName setItem"))
+    desk.append(main(), build_prompts("getUserName setItem"))
     desk.refresh()
     with desk.open() as store:
         query = "SELECT name FROM identifier WHERE id IN (SELECT rowid FROM hump WHERE hump MATCH 'get OR set')"
@@ -286,11 +286,11 @@ def test_the_parts_of_identifiers_are_written_once(desk: Desk) -> None:
 
 
 def test_pieces_are_merged_again_after_a_build_that_was_killed(desk: Desk) -> None:
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     desk.refresh()
     with desk.open() as store:
         set_piece_merging(store.db, is_on=False)
-    desk.append(main(), said("two"))
+    desk.append(main(), build_prompts("two"))
     desk.refresh()
     with desk.open() as store:
         for table in FULL_TEXT_TABLES:
@@ -301,7 +301,7 @@ def test_many_steps_leave_what_was_said_in_one_piece(desk: Desk, monkeypatch: py
     monkeypatch.setattr(refresh_work, "MAX_STEP_BYTES", 100)
     names = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(12)]
     for name in names:
-        desk.write(main(name), said(f"word{name[:8]}"))
+        desk.write(main(name), build_prompts(f"word{name[:8]}"))
     desk.refresh()
     with desk.open() as store:
         pieces = "SELECT count(DISTINCT segid) FROM {}_idx"

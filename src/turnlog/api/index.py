@@ -15,7 +15,7 @@ from turnlog.api.lookup import DEMO_NOTICE, MAX_NAMED_FILES, Notify, list_config
 from turnlog.errors import TurnlogError
 from turnlog.store.database_damage import DAMAGE_ERRORS
 from turnlog.store.filler import read_pause_reason, resume_filler, start_filler, stop_filler
-from turnlog.store.index.coverage import needs_filling, read_coverage
+from turnlog.store.index.coverage import needs_filling, needs_identifiers, read_coverage
 from turnlog.store.index.file_changes import TranscriptLister, has_archive_changed, read_other_file_count
 from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.index.refresh import RefreshResult
@@ -45,7 +45,14 @@ def open_index(
     with Store.open(data_dir(), notify, build_index_name(config.config_dirs)) as found:
         folders = [folder.absolute() for folder in list_config_folders(config)]
         done = (
-            refresh_index(found, folders, is_whole=is_whole, notify=notify, progress=progress)
+            refresh_index(
+                found,
+                folders,
+                is_whole=is_whole,
+                leaves_identifiers=config.index_in_background and not found.is_temporary,
+                notify=notify,
+                progress=progress,
+            )
             if fresh
             else RefreshResult()
         )
@@ -54,7 +61,7 @@ def open_index(
         if not fresh or done.known or done.unlisted or done.is_busy or _has_files(found):
             with _replace_damaged_index(found):
                 yield found, done
-            if fresh and not is_whole:
+            if fresh and (not is_whole or needs_identifiers(found.db)):
                 _start_filler_if_needed(found, config)
             return
     with _open_demo_index(notify) as pair:
@@ -83,11 +90,14 @@ def refresh_index(
     lister: TranscriptLister | None = None,
     *,
     is_whole: bool = True,
+    leaves_identifiers: bool = False,
     notify: Notify,
     progress: Progress | None = None,
 ) -> RefreshResult:
     """Update an index, and report what is missing from it."""
-    done = found.refresh(folders, progress or _ignore_progress, lister, is_whole=is_whole)
+    done = found.refresh(
+        folders, progress or _ignore_progress, lister, is_whole=is_whole, leaves_identifiers=leaves_identifiers
+    )
     if done.is_busy:
         notify("Another turnlog process is updating the index; these results include only what it has read so far.")
     if done.left:
@@ -116,9 +126,13 @@ def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -
 
 
 def _start_filler_if_needed(found: Store, config: Config) -> bool:
-    if not config.index_in_background or found.is_temporary or not needs_filling(found.db):
+    if not config.index_in_background or found.is_temporary or not _needs_filler(found.db):
         return False
     return start_filler(found.path, _list_absolute_folders(config))
+
+
+def _needs_filler(db: apsw.Connection) -> bool:
+    return needs_filling(db) or needs_identifiers(db)
 
 
 def _has_files(found: Store) -> bool:

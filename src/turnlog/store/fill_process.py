@@ -18,9 +18,9 @@ import apsw
 from turnlog.errors import Busy, TurnlogError
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.filler import pause_filler, read_pause_reason
-from turnlog.store.index.coverage import needs_filling
+from turnlog.store.index.coverage import needs_filling, needs_identifiers
 from turnlog.store.index.fill_lock import get_filler_place, is_index_wanted
-from turnlog.store.index.refresh import fill_index, ignore_progress
+from turnlog.store.index.refresh import fill_index, find_left_identifiers, ignore_progress
 from turnlog.store.store import Store
 
 _NICENESS = 19
@@ -67,8 +67,10 @@ def _work_until_wanted(store: Store, config_dirs: Sequence[Path]) -> bool:
         return True
     with try_lock_file(store.lock) as is_ours:
         if is_ours:
-            fill_index(store.db, ignore_progress, is_stopped)
-    return needs_filling(store.db)
+            fill_index(store.db, ignore_progress, is_stopped, leaves_identifiers=True)
+            if not needs_filling(store.db) and not is_stopped():
+                find_left_identifiers(store.db, is_stopped)
+    return needs_filling(store.db) or needs_identifiers(store.db)
 
 
 def _give_way(lock: Path, index: Path) -> None:

@@ -36,6 +36,8 @@ CREATE TABLE file (
     generation  INTEGER NOT NULL DEFAULT 0,
     filled      INTEGER NOT NULL DEFAULT 0, -- how far everything is indexed; up to `offset`, only the conversation
     room        INTEGER NOT NULL DEFAULT 0, -- text.id for its next text beyond `filled`; 0: it could not be read
+    shard       INTEGER,                -- the shard (store.index.shards) that contains its rest up to `bound`; NULL: none
+    bound       INTEGER NOT NULL DEFAULT 0,
     -- a summary of its entries, in the order of the file (session.texts.outline.TranscriptOutline)
     entries     INTEGER NOT NULL DEFAULT 0,
     broken      INTEGER NOT NULL DEFAULT 0,
@@ -63,6 +65,7 @@ CREATE TABLE file (
     is_session  INTEGER AS (kind = 'session' AND (talks OR broken > 0))
 );
 CREATE INDEX file_session ON file (session);
+CREATE INDEX file_shard ON file (shard) WHERE shard IS NOT NULL;
 CREATE INDEX file_unfilled ON file (room) WHERE filled < offset;
 
 -- The folders that were listed: while none of them changes, no file is added or deleted.

@@ -34,6 +34,8 @@ from turnlog.store.index.words import find_identifiers, to_indexed_text
 
 PIECE_BYTES = 1 << 19
 """How much of a file is read at once; a longer line is read whole."""
+_PIECES_OF_CONVERSATION = 4
+"""How many times as much is read at once if most of it is left out, because each piece has a fixed cost."""
 MIN_TEXT_BYTES = 4
 """Every text takes at least this many bytes of a file, so text numbers can be reserved before a file is read."""
 MAX_TEXT_CHARS = 32 << 20
@@ -73,6 +75,8 @@ class ReadTask(NamedTuple):
     """How far the rest has been read."""
     room: int = 0
     """The number for the next text of the rest."""
+    leaves_identifiers: bool = False
+    """Whether identifiers are looked for later."""
 
     @property
     def source(self) -> str:
@@ -129,6 +133,11 @@ class IndexBatch(Struct, array_like=True):
     room: int = 0
     """The number for the next text of the rest."""
 
+    @property
+    def is_first(self) -> bool:
+        """Whether the piece starts the file, so that the tables have no rows yet for what it adds."""
+        return self.size == (self.filled if self.part == "rest" else self.checkpoint.offset)
+
     def take_new_identifiers(self, names: NameNumbers) -> list[str]:
         """Return the identifiers that `names` does not contain yet."""
         if self.identifiers is None:
@@ -151,12 +160,13 @@ def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> 
 
 def _read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
     reader = BatchReader(task, names, numbers)
+    piece_bytes = PIECE_BYTES * (_PIECES_OF_CONVERSATION if task.part == "conversation" else 1)
     checkpoint, reset, is_first = task.checkpoint, task.reset or _find_reset_reason(task), True
     if reset:
         reader.forget()
         checkpoint = Checkpoint(generation=checkpoint.generation + 1)
     while True:
-        tail = read_tail(task.source, checkpoint, PIECE_BYTES)
+        tail = read_tail(task.source, checkpoint, piece_bytes)
         if tail.reset == "missing":
             return
         if tail.reset:
@@ -263,7 +273,8 @@ class BatchReader:
             filled=checkpoint.offset if self.part == "all" else self.filled,
             room=self.task.room,
         )
-        if (self.task.file + start // PIECE_BYTES) % _PIECES_PER_CYCLE >= _PIECES_LEFT_TO_WRITER:
+        is_ours = (self.task.file + start // PIECE_BYTES) % _PIECES_PER_CYCLE >= _PIECES_LEFT_TO_WRITER
+        if is_ours and not self.task.leaves_identifiers:
             batch.take_new_identifiers(self.names)
         return batch
 
@@ -277,20 +288,32 @@ class BatchReader:
                 self.outline.broken += 1
             else:
                 read_entry(placed)
+                if self.part == "all":
+                    self.outline.add_placed_line(placed)
 
     def _read_conversation(self, lines: Iterable[bytes], start: int) -> None:
+        outline, envelopes = self.outline, []
         for placed in read_line_heads(lines, start):
             if placed is None:
-                self.outline.broken += 1
-            elif isinstance(placed, PlacedHead):
-                self._follow_outline(placed)
+                outline.broken += 1
+                continue
+            line = placed.line
+            envelopes.append(line)
+            if isinstance(placed, PlacedHead):
+                if line.type != "user":  # only results
+                    outline.add_content(placed)
             elif (letters := count_unsaid_letters(placed)) is not None:
-                best = count_line(self.answers, placed.line, self.task.path, placed.offset)
+                best = count_line(self.answers, line, self.task.path, placed.offset)
                 if best is not None:
                     best.letters += letters
-                self._follow_outline(placed)
             else:
                 self._read_entry(placed)
+                outline.add_content(placed)
+                continue
+            cwd, branch = line.cwd, line.git_branch
+            if (cwd and cwd != outline.last_cwd) or (branch and branch != outline.git_branch):
+                self._add_move(placed)
+        outline.add_envelopes(envelopes)
 
     def _read_plain_text(self, data: bytes, start: int) -> None:
         text = data.decode("utf-8", "replace")
@@ -319,15 +342,13 @@ class BatchReader:
             texts = [text for text in texts if text.kind in SAID_KINDS]
         if (moved := self.outline.find_move(line)) is not None:
             texts.append(SearchText("other", moved))
-        self.outline.add_placed_line(placed)
         if texts:
             self._add_texts(placed, texts, model, shown_path)
 
-    def _follow_outline(self, placed: PlacedLine | PlacedHead) -> None:
-        """Read a line in which nothing is said."""
+    def _add_move(self, placed: PlacedLine | PlacedHead) -> None:
+        """Index the folder or branch that a line names, if the work moved there."""
         if (moved := self.outline.find_move(placed.line)) is not None:
             self._add_texts(placed, [SearchText("other", moved)], self._find_model(placed.line), None)
-        self.outline.add_placed_line(placed)
 
     def _read_rest(self, placed: PlacedLine) -> None:
         """Read what `conversation` left out of an entry."""

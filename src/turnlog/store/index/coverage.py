@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from turnlog.store.index.file_changes import ChangedFile
+from turnlog.store.index.shards import get_schema_name, list_attached_shards
 
 
 class IndexCoverage(NamedTuple):
@@ -29,6 +30,12 @@ def read_coverage(db: apsw.Connection) -> IndexCoverage:
     ).get
     total: Any = db.execute("SELECT sum(offset) FROM file WHERE gone IS NULL").get if left else 0
     return IndexCoverage(left, total)
+
+
+def needs_identifiers(db: apsw.Connection) -> bool:
+    """Return whether there are texts whose identifiers can't be found by their parts yet."""
+    query = "SELECT EXISTS (SELECT 1 FROM {name}.fill WHERE named < filled)"
+    return any(db.execute(query.format(name=get_schema_name(number))).get for number in list_attached_shards(db))
 
 
 def list_unfilled_files(db: apsw.Connection, *, includes_failed: bool = False) -> list[ChangedFile]:

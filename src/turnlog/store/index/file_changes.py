@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 TranscriptLister = Callable[[Path, "Survey"], Iterable["TranscriptFile"]]
 """Lists the files in a config folder; usually `entries.transcript_files.list_transcripts`."""
+MAX_NEWEST_FILES = 500
+"""How many sessions to record before all others."""
+NEVER_NS = -1
+"""The time stored for a file whose text was lost or removed, so that it is read again soon."""
 _SETTLE_TIME_NS = 2_000_000_000
 """A folder that changed within the last two seconds may change again without a new timestamp."""
 
@@ -69,6 +73,33 @@ def find_index_changes(
         if changes is not None:
             return changes
     return _find_changes_by_listing(db, config_dirs, lister)
+
+
+def note_newest_files(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+    """Record the sessions that were written last, if the index is empty and listing all files would take a while.
+
+    Return whether there are any; a refresh finds the others, and everything that belongs to these.
+    """
+    from heapq import nlargest
+
+    from turnlog.entries.layout import list_session_files
+    from turnlog.entries.transcript_files import TranscriptFile
+
+    if db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
+        return False
+    files = [item for folder in config_dirs for item in list_session_files(folder) if is_utf8_text(item.file)]
+    if len(files) <= MAX_NEWEST_FILES:
+        return False
+    newest = nlargest(MAX_NEWEST_FILES, files, key=lambda item: item.mtime_ns)
+    with open_write_transaction(db):
+        _note_new_files(
+            db,
+            [
+                TranscriptFile(item.file, "session", str(item.project_dir), item.session_id, None, item.size, 0, 0)
+                for item in newest
+            ],
+        )
+    return True
 
 
 def is_index_current(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:

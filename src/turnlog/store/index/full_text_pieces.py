@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import apsw
 
 from turnlog.store.file_lock import open_write_transaction
@@ -15,26 +17,26 @@ half as many, the next small refresh after a large build has to merge all pieces
 _TABLE_OPTIONS = (("hashsize", 48 << 20), ("automerge", MAX_PIECES), ("crisismerge", 500))
 
 
-def prepare_full_text(db: apsw.Connection) -> None:
+def prepare_full_text(db: apsw.Connection, tables: Iterable[str] = FULL_TEXT_TABLES) -> None:
     """Set the options for new tables."""
-    for table in FULL_TEXT_TABLES:
+    for table in tables:
         for option, value in _TABLE_OPTIONS:
             _set_table_option(db, table, option, value)
 
 
-def set_piece_merging(db: apsw.Connection, *, is_on: bool) -> None:
+def set_piece_merging(db: apsw.Connection, *, is_on: bool, tables: Iterable[str] = FULL_TEXT_TABLES) -> None:
     """Set whether the tables merge their pieces while they are written."""
     wanted = MAX_PIECES if is_on else 0
-    for table in FULL_TEXT_TABLES:
-        if db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get != wanted:
+    for table in tables:
+        if db.execute(f"SELECT v FROM main.{table}_config WHERE k = 'automerge'").get != wanted:
             _set_table_option(db, table, "automerge", wanted)
 
 
 def join_said_pieces(db: apsw.Connection) -> None:
     """Merge the pieces of the conversation text, which are small and which every search reads first."""
     with open_write_transaction(db):
-        db.execute("INSERT INTO said (said) VALUES ('optimize')")
+        db.execute("INSERT INTO main.said (said) VALUES ('optimize')")
 
 
 def _set_table_option(db: apsw.Connection, table: str, option: str, value: int) -> None:
-    db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (option, value))
+    db.execute(f"INSERT INTO main.{table} ({table}, rank) VALUES (?, ?)", (option, value))

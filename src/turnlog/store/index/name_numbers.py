@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -66,3 +66,20 @@ class NameNumbers:
         if len(self._identifiers) > _MAX_REMEMBERED_IDENTIFIERS:
             self._identifiers.clear()
         self._identifiers.update(identifiers)
+
+
+class SharedNameNumbers(NameNumbers):
+    """Names that several processes number: each new one is written to the index at once."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(NameRow(*row) for row in db.execute("SELECT id, kind, text FROM name"))
+        self._db = db
+
+    def get_number(self, kind: str, text: str) -> int:
+        """Return the number of a name; a new one has the number that the index gives it."""
+        number = self._ids.get((kind, text))
+        if number is None:
+            self._db.execute("INSERT OR IGNORE INTO name (kind, text) VALUES (?, ?)", (kind, text))
+            found: Any = self._db.execute("SELECT id FROM name WHERE kind = ? AND text = ?", (kind, text)).get
+            number = self._ids[kind, text] = int(found)
+        return number

@@ -22,6 +22,7 @@ from turnlog.store.index.file_changes import (
     read_other_file_count,
 )
 from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
+from turnlog.store.index.shards import attach_shards, list_attached_shards
 
 if TYPE_CHECKING:
     from turnlog.store.index.batch_reader import TextPart
@@ -64,10 +65,12 @@ def refresh_index(
     *,
     is_whole: bool = True,
     is_stopped: Callable[[], bool] = lambda: False,
+    leaves_identifiers: bool = False,
 ) -> RefreshResult:
     """Bring an index up to date with the files in the given config folders, or until `is_stopped` returns True.
 
-    Unless `is_whole` is set, only the conversation of large changes is read (`fill_index` reads the rest).
+    Unless `is_whole` is set, only the conversation of large changes is read (`fill_index` reads the rest). With
+    `leaves_identifiers`, `find_left_identifiers` has to find those of large changes.
     """
     start = time.perf_counter()
     if not is_whole and is_filler_running(lock) and is_index_current(db, config_dirs):
@@ -76,6 +79,10 @@ def refresh_index(
     with hold_index_lock(lock) as is_ours:
         if not is_ours:
             return RefreshResult(is_busy=True)
+        if unusable := attach_shards(db):
+            from turnlog.store.index.shard_repair import drop_shards
+
+            drop_shards(db, unusable)
         changes = find_index_changes(db, config_dirs, lister)
         result = RefreshResult(
             known=changes.known, unread=_describe_unnamed(changes), unlisted=changes.unlisted, others=changes.others
@@ -83,8 +90,11 @@ def refresh_index(
         if changes.files:
             from turnlog.store.index.refresh_work import RefreshWork
 
+            _settle_shard_conflicts(db)
             total = sum(item.more for item in changes.files)
-            part: TextPart = "all" if is_whole or total <= MAX_WHOLE_BYTES else "conversation"
+            part: TextPart = "all" if total <= MAX_WHOLE_BYTES else "conversation"
+            if is_whole and part == "conversation":  # the rest follows
+                progress = _share_progress(progress, total)
             work = RefreshWork(db, progress, total, part=part, is_stopped=is_stopped)
             read = work.run(changes.files)
             result = result._replace(
@@ -94,8 +104,20 @@ def refresh_index(
                 unread=(*work.unread, *result.unread),
             )
         if is_whole and not result.left:
-            result = result._replace(left=fill_index(db, progress, includes_failed=True))
+            result = result._replace(
+                left=fill_index(db, progress, is_stopped, includes_failed=True, leaves_identifiers=leaves_identifiers)
+            )
     return result._replace(seconds=time.perf_counter() - start)
+
+
+def _settle_shard_conflicts(db: apsw.Connection) -> None:
+    """Make an index and its shards agree, if a power cut or a copied file has separated them."""
+    if not list_attached_shards(db):
+        return
+    from turnlog.store.index.shard_repair import find_shard_conflicts, reconcile_shards
+
+    if find_shard_conflicts(db):
+        reconcile_shards(db)
 
 
 def fill_index(
@@ -104,18 +126,53 @@ def fill_index(
     is_stopped: Callable[[], bool] = lambda: False,
     *,
     includes_failed: bool = False,
+    leaves_identifiers: bool = False,
 ) -> int:
     """Read the rest of files of which only the conversation is indexed, newest first; the caller must hold the lock.
 
-    Return the number of files that are left because `is_stopped` returned True or after an interrupt.
+    Much text goes to shards. Return the number of files that are left because `is_stopped` returned True or after an
+    interrupt.
     """
-    files = list_unfilled_files(db, includes_failed=includes_failed)
-    if not files:
+    if not list_unfilled_files(db, includes_failed=includes_failed) and not list_attached_shards(db):
         return 0
-    from turnlog.store.index.refresh_work import RefreshWork
+    from turnlog.store.index.refresh_work import RefreshWork, catch_interrupts, reserve_rooms
+    from turnlog.store.index.shard_workers import fill_shards, prepare_shares
 
-    work = RefreshWork(db, progress, sum(item.more for item in files), part="rest", is_stopped=is_stopped)
-    return max(0, len(files) - work.run(files) - len(work.unread))
+    shares, files = prepare_shares(db, lambda size: reserve_rooms(db, size), includes_failed=includes_failed)
+    with catch_interrupts() as is_signalled:
+
+        def is_over() -> bool:
+            return is_signalled() or is_stopped()
+
+        if shares:
+            fill_shards(db, shares, progress, is_over, "texts" if leaves_identifiers else "all")
+        if files and not (shares and is_over()):
+            work = RefreshWork(db, progress, sum(item.more for item in files), part="rest", is_stopped=is_over)
+            work.run(files)
+    return len(list_unfilled_files(db))
+
+
+def find_left_identifiers(db: apsw.Connection, is_stopped: Callable[[], bool] = lambda: False) -> None:
+    """Find the identifiers in texts that were indexed without them; the caller must hold the lock."""
+    from turnlog.store.index.shard_workers import fill_shards, measure_unnamed_bytes
+
+    if shares := measure_unnamed_bytes(db):
+        fill_shards(db, shares, ignore_progress, is_stopped, "identifiers")
+
+
+def _share_progress(progress: RefreshProgress, total: int) -> RefreshProgress:
+    """Combine the progress of two runs through the same bytes."""
+    last = 0
+    before = 0
+
+    def note_progress(done: int, _: int) -> None:
+        nonlocal last, before
+        if done < last:
+            before = total
+        last = done
+        progress(min(before + done, 2 * total), 2 * total)
+
+    return note_progress
 
 
 def _describe_unnamed(changes: IndexChanges) -> tuple[str, ...]:

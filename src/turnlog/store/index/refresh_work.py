@@ -88,7 +88,7 @@ class RefreshWork:
         """Read all files; return how many were read, which may be fewer after an interrupt."""
         read: set[int] = set()
         steps = list(self._plan_steps(files))
-        with pause_garbage_collector(), _catch_interrupts() as is_signalled:
+        with pause_garbage_collector(), catch_interrupts() as is_signalled:
 
             def is_interrupted() -> bool:
                 return is_signalled() or self._is_stopped()
@@ -169,7 +169,7 @@ class RefreshWork:
         yield from self._read_steps(self._build_step_tasks(step) for step in steps[ended:])
 
     def _build_step_tasks(self, step: RefreshStep) -> _StepTasks:
-        last = self.db.execute("SELECT max(id) FROM text WHERE id >= ? AND id < ?", (step.first, step.end)).get
+        last = self.db.execute("SELECT max(id) FROM main.text WHERE id >= ? AND id < ?", (step.first, step.end)).get
         return _StepTasks([self._build_task(file) for file in step.files], step.first if last is None else last + 1)
 
     def _read_steps(self, steps: Iterable[_StepTasks]) -> Iterator[IndexBatch | None]:
@@ -282,7 +282,7 @@ class _CommitRest:
 
 
 @contextmanager
-def _catch_interrupts() -> Iterator[Callable[[], bool]]:
+def catch_interrupts() -> Iterator[Callable[[], bool]]:
     """Record interrupts instead of exiting, so that what was read is stored; this works only in the main thread.
 
     Ctrl-C only ends the refresh. A signal that ends the program does so after the work is on disk.
@@ -309,6 +309,11 @@ def reserve_text_numbers(db: apsw.Connection, count: int) -> int:
     first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
     db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
     return int(first)
+
+
+def reserve_rooms(db: apsw.Connection, size: int) -> int:
+    """Reserve numbers for the rest of a file of this size; return the first number."""
+    return reserve_text_numbers(db, size // MIN_TEXT_BYTES + 16)
 
 
 class RefreshStep(NamedTuple):

@@ -9,9 +9,9 @@ bill doesn't change.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 from msgspec.structs import astuple
@@ -24,6 +24,8 @@ from turnlog.store.index import price_mark
 
 UNKNOWN_HOUR = -1
 """The hour of messages whose time is unknown."""
+_MAX_WAITING_ROWS = 1000
+"""How many messages of one part are added at a time."""
 LETTERS_IN_ESTIMATE, TOKENS_IN_ESTIMATE = 5, 2
 """The ratio of letters to tokens, measured on final answers, which have 2.2 to 2.8 letters per token."""
 _QUALITY_NUMBERS = {quality: place for place, quality in enumerate(QUALITIES)}
@@ -42,6 +44,7 @@ _SHARING_QUERY = """
     SELECT DISTINCT session FROM placed WHERE key IN (SELECT key FROM placed GROUP BY key HAVING count(*) > 1)
 """
 
+_Part = TypeVar("_Part", bound=Hashable)
 AnswerRow = tuple[Any, ...]
 """A row of `answer`; after key and file comes the end of the message in seconds since 1970, if known."""
 TimePlacer = Callable[[int], int]
@@ -77,7 +80,7 @@ def fill_spend_table(
     since: int = UNKNOWN_HOUR,
 ) -> None:
     """Add the rows of the given sessions, or of all sessions, to a table with the columns of `spend`."""
-    ledger = _SpendLedger(db, place or (lambda seconds: seconds // 3600))
+    ledger = _SpendLedger(db, place or _to_hour)
     ledger.add(_iter_paid_answers(_select_answers(db, sessions, since), ledger.files))
     wanted = None if sessions is None else frozenset(sessions)
     marks = ",".join("?" * 20)
@@ -90,7 +93,7 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
     In `spend`, the session that has a message first is charged for it. Here, each session is charged for all of its
     messages, with the numbers in its own files.
     """
-    ledger = _SpendLedger(db, lambda seconds: seconds // 3600)
+    ledger = _SpendLedger(db, _to_hour)
     for (session,) in db.execute(_SHARING_QUERY).fetchall():
         files = "SELECT id FROM file WHERE session = ?"
         ledger.add(
@@ -99,6 +102,26 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
             )
         )
     return ledger.build_rows(None, UNKNOWN_HOUR)
+
+
+def iter_divided_spend(
+    db: apsw.Connection, find_part: Callable[[int, str], _Part]
+) -> Iterator[tuple[_Part, tuple[int | None, ...]]]:
+    """Yield rows with the columns of `spend` for each part of the messages; `find_part` gets a file and a key."""
+    ledgers: dict[_Part, _SpendLedger] = {}
+    waiting: dict[_Part, list[AnswerRow]] = {}
+    for row in _iter_paid_answers(_select_answers(db, None, UNKNOWN_HOUR), _SpendFiles(db)):
+        part = find_part(row[1], row[0])
+        rows = waiting.setdefault(part, [])
+        rows.append(row)
+        if len(rows) == _MAX_WAITING_ROWS:
+            ledgers.setdefault(part, _SpendLedger(db, _to_hour)).add(rows)
+            rows.clear()
+    for part, rows in waiting.items():
+        ledger = ledgers.setdefault(part, _SpendLedger(db, _to_hour))
+        ledger.add(rows)
+        for columns in ledger.build_rows(None, UNKNOWN_HOUR):
+            yield part, columns
 
 
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
@@ -113,6 +136,10 @@ def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
     ).fetchall()
     since = min((first // 3600 if first > 0 else UNKNOWN_HOUR for _, first in rows), default=None)
     return StaleSpend(frozenset(session for session, _ in rows), since)
+
+
+def _to_hour(seconds: int) -> int:
+    return seconds // 3600
 
 
 def _to_json_list(numbers: Iterable[int]) -> str:

@@ -15,8 +15,17 @@ from turnlog.entries.tail import Checkpoint, find_stale_reason
 from turnlog.entries.transcript_files import list_transcripts
 from turnlog.store.database_damage import DAMAGE_ERRORS
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.file_changes import have_folders_changed, is_utf8_text
+from turnlog.store.index.file_changes import NEVER_NS, have_folders_changed, is_utf8_text
 from turnlog.store.index.refresh import ignore_progress
+from turnlog.store.index.shard_repair import delete_shards, find_shard_conflicts, forget_shards
+from turnlog.store.index.shards import (
+    attach_shards,
+    detach_shards,
+    get_schema_name,
+    list_attached_shards,
+    open_shard,
+    read_shard_numbers,
+)
 from turnlog.store.index.spend_table import renew_spend
 
 _RESET_REASONS = {
@@ -29,8 +38,6 @@ _RESET_REASONS = {
 
 _MAX_UNINTERRUPTED_STEPS = 100_000
 """How many instructions of SQLite run before Python can handle a signal; a few milliseconds."""
-NEVER_NS = -1
-"""The time stored for a file whose text was removed while it was unreadable, so that it is read again soon."""
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
@@ -42,6 +49,8 @@ def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
     readable = [
         item.path for folder in config_dirs for item in list_transcripts(folder) if os.access(item.path, os.R_OK)
     ]
+    shards = read_shard_numbers(db)
+    detach_shards(db)
     with open_write_transaction(db):
         db.execute(
             "CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value",
@@ -60,7 +69,9 @@ def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
         for table in ("said", "done", "hump"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         db.execute("DROP TABLE again")
+        forget_shards(db)
         renew_spend(db, None)
+    delete_shards(db, shards)
     return int(remaining)
 
 
@@ -125,14 +136,23 @@ def _find_file_faults(db: apsw.Connection) -> Iterator[str]:
 
 
 def _find_text_faults(db: apsw.Connection) -> Iterator[str]:
-    for table in ("said", "done", "hump"):
+    yield from _find_full_text_faults(db, "main", ("said", "done", "hump"))
+    for number in list_attached_shards(db):
+        for fault in _find_full_text_faults(db, get_schema_name(number), ("done", "hump")):
+            yield f"shard {number}: {fault}"
+    for number, count in find_shard_conflicts(db).items():
+        yield f"shard {number}: files that differ from the index: {count}; `turnlog index --wait` reads them again"
+
+
+def _find_full_text_faults(db: apsw.Connection, schema: str, tables: Sequence[str]) -> Iterator[str]:
+    for table in tables:
         try:
-            db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+            db.execute(f"INSERT INTO {schema}.{table} ({table}) VALUES ('integrity-check')")
         except apsw.CorruptError as error:
             yield f"the full-text table `{table}` is damaged: {error}"
-    for table in ("said", "done"):
+    for table in tables[:-1]:
         lost = db.execute(
-            f"SELECT count(*) FROM {table} WHERE rowid NOT IN (SELECT id FROM text)",
+            f"SELECT count(*) FROM {schema}.{table} WHERE rowid NOT IN (SELECT id FROM {schema}.text)",
         ).get
         if lost:
             yield f"{lost} rows in `{table}` do not belong to any text"
@@ -154,7 +174,20 @@ def _find_stale_files(db: apsw.Connection) -> Iterator[str]:
 
 def tidy_index(db: apsw.Connection) -> None:
     """Merge the pieces of the full-text tables and release unused space."""
-    for table in ("said", "done"):
+    numbers = list_attached_shards(db)
+    detach_shards(db)  # SQLite can't rebuild a table while a view has the same name
+    _tidy_database(db, ("said", "done"))
+    for number in numbers:
+        shard = open_shard(Path(db.filename), number)
+        try:
+            _tidy_database(shard, ("done",))
+        finally:
+            shard.close()
+    attach_shards(db)
+
+
+def _tidy_database(db: apsw.Connection, tables: Iterable[str]) -> None:
+    for table in tables:
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
     db.execute("VACUUM")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
-from turnlog.store.filter_values import match_projects, match_sessions
+from turnlog.store.filter_values import match_branches, match_projects, match_sessions
 from turnlog.store.index.refresh import ignore_progress
+from turnlog.store.index.shards import list_full_text_tables
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.match_expression import SearchPlan, plan_search
 from turnlog.store.search.needle import SearchNeedle
@@ -29,7 +30,7 @@ from turnlog.store.search.search import HitGroup, IndexHit, SearchOptions, Searc
 from turnlog.store.search.syntax import QueryError, QueryFilter, QueryTerm, iter_all_terms
 
 _KIND_NAMES = list(TEXT_KINDS)
-_FILE_FILTERS = ("project", "session")
+_FILE_FILTERS = ("project", "session", "branch")
 _MAX_RUN_GAP = 100_000
 """Numbers of texts that are further apart belong to different runs."""
 
@@ -48,7 +49,7 @@ def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[Sc
 
 
 def _match_filter(db: apsw.Connection, item: QueryFilter) -> set[int]:
-    find = match_projects if item.name == "project" else match_sessions
+    find = {"project": match_projects, "session": match_sessions, "branch": match_branches}[item.name]
     return {number for value in item.values for number in find(db, value.text).ids}
 
 
@@ -78,12 +79,18 @@ class TextSieve:
         """Return the part of a report that matches the plan."""
         if self._plan is None:
             return report
-        known = self.load_known_texts(report.file)
+        known = self.load_known_texts(report.file) if self._is_file_allowed(report.file) else {}
         fitting = self._select_fitting(known.values())
         passing = [
             item for item in report.sightings if (row := known.get(_get_sighting_key(item))) and row.id in fitting
         ]
         return FileScanReport(report.file, len(passing), passing, report.size)
+
+    def _is_file_allowed(self, file: int) -> bool:
+        assert self._plan is not None
+        bound = self._plan.files_bound
+        query = f"SELECT EXISTS (SELECT 1 FROM (SELECT ? AS file) WHERE true{bound})"
+        return not bound or bool(self._db.execute(query, (file,)).get)
 
     def load_known_texts(self, file: int) -> dict[tuple[int, str], KnownText]:
         """Load the texts of a file by offset and kind."""
@@ -96,8 +103,8 @@ class TextSieve:
         if not times:
             return set()
         matching: set[int] = set()
-        for table, span in itertools.product(("said", "done"), _list_spans(times)):
-            query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
+        for (schema, table), span in itertools.product(list_full_text_tables(self._db), _list_spans(times)):
+            query = f"SELECT rowid FROM {schema}.{table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
             matching.update(number for (number,) in self._db.execute(query, (self._plan.expression, *span)))
         return {number for number in matching if number in times and self._plan.is_in_time_bounds(times[number])}
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from turnlog.store.index.shards import list_schemas
 from turnlog.store.index.words import fold_word, split_identifier, to_index_words, to_query_text
 from turnlog.store.search.syntax import QueryTerm
 
@@ -89,12 +90,19 @@ class IdentifierLookup:
         return first + last
 
     def _select_names(self, wanted: str, order: str, most: int) -> list[str]:
-        query = (
-            "SELECT name FROM identifier WHERE id IN"
-            f" (SELECT rowid FROM hump WHERE hump MATCH ? ORDER BY rowid {order} LIMIT ?) ORDER BY id"
-        )
-        rows: list[Any] = self._db.execute(query, (wanted, most)).fetchall()
-        return [name for (name,) in rows]
+        """Select the oldest or newest identifiers; those of shards are older than those of the index itself."""
+        names: dict[str, None] = {}
+        schemas = list_schemas(self._db)
+        for schema in schemas if order == "DESC" else schemas[::-1]:
+            query = (
+                f"SELECT name FROM {schema}.identifier WHERE id IN"
+                f" (SELECT rowid FROM {schema}.hump WHERE hump MATCH ? ORDER BY rowid {order} LIMIT ?) ORDER BY id"
+            )
+            rows: list[Any] = self._db.execute(query, (wanted, most)).fetchall()
+            names.update((name, None) for (name,) in rows)
+            if len(names) >= most:
+                break
+        return list(names)[:most]
 
 
 def _list_index_words(names: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from heapq import nsmallest
 import apsw
 
 from turnlog.store.index.facets import FACET_MARK
+from turnlog.store.index.shards import list_full_text_tables, list_text_schemas
 from turnlog.store.index.words import fold_word, to_query_text
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.passages import PassageReader
@@ -24,7 +25,6 @@ from turnlog.store.search.syntax import AllNode, EitherNode, QueryNode, QueryTer
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, TrashedSessions
 
 _WORD_PATTERN = re.compile(r"[^\W_]+")
-_FULL_TEXT_TABLES = ("said", "done")
 _LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
     ("prefix", ""),
     ("substring", "said"),
@@ -118,14 +118,15 @@ class Vocabulary:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
         self._words: dict[str, list[str]] = {}
-        for table in _FULL_TEXT_TABLES:
-            db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_in_{table} USING fts5vocab (main, {table}, row)")
+        for schema, table in list_full_text_tables(db):
+            name = _name_vocabulary(schema, table)
+            db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5vocab ({schema}, {table}, row)")
 
     def has(self, word: str) -> bool:
         """Return whether any text contains a word."""
         return any(
-            self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get
-            for table in _FULL_TEXT_TABLES
+            self._db.execute(f"SELECT 1 FROM {_name_vocabulary(schema, table)} WHERE term = ?", (word,)).get
+            for schema, table in list_full_text_tables(self._db)
         )
 
     def find(self, how: LooseningWay, word: str, table: str) -> list[str]:
@@ -144,22 +145,29 @@ class Vocabulary:
 
     def _list_prefixed_words(self, start: str) -> list[str]:
         words: dict[str, None] = {}
-        for table in _FULL_TEXT_TABLES:
-            query = f"SELECT term FROM temp.words_in_{table} WHERE term > ? AND term < ? LIMIT ?"
+        for schema, table in list_full_text_tables(self._db):
+            query = f"SELECT term FROM {_name_vocabulary(schema, table)} WHERE term > ? AND term < ? LIMIT ?"
             rows = self._db.execute(query, (start, start + "\U0010ffff", _MAX_LOOSENED_WORDS))
             words.update((str(word), None) for (word,) in rows)
         return list(words)[:_MAX_LOOSENED_WORDS]
 
     def _list_all_words(self, table: str) -> list[str]:
         if table not in self._words:
-            until, words = time.monotonic() + _MAX_VOCABULARY_SECONDS, list[str]()
-            for (word,) in self._db.execute(f"SELECT term FROM temp.words_in_{table} WHERE term < ?", (FACET_MARK,)):
-                if len(str(word)) <= _MAX_WORD_LETTERS:
-                    words.append(str(word))
-                if len(words) % 1000 == 0 and time.monotonic() > until:
-                    break
-            self._words[table] = words
+            until, words = time.monotonic() + _MAX_VOCABULARY_SECONDS, dict[str, None]()
+            for schema in list_text_schemas(self._db, table):
+                query = f"SELECT term FROM {_name_vocabulary(schema, table)} WHERE term < ?"
+                for number, (word,) in enumerate(self._db.execute(query, (FACET_MARK,))):
+                    if len(str(word)) <= _MAX_WORD_LETTERS:
+                        words[str(word)] = None
+                    if number % 1000 == 0 and time.monotonic() > until:
+                        break
+            self._words[table] = list(words)
         return self._words[table]
+
+
+def _name_vocabulary(schema: str, table: str) -> str:
+    """Return the name of the table with the words of a full-text table."""
+    return f"temp.words_in_{schema}_{table}"
 
 
 def _find_nearest_words(words: list[str], word: str) -> list[str]:

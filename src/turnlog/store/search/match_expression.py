@@ -9,7 +9,8 @@ from typing import NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
-from turnlog.store.filter_values import ScopeMatch, match_names, match_projects, match_sessions
+from turnlog.store.filter_values import ScopeMatch, match_branches, match_names, match_projects, match_sessions
+from turnlog.store.index.coverage import read_coverage
 from turnlog.store.index.facets import FACET_MARK, build_facet
 from turnlog.store.index.words import split_identifier, to_query_text
 from turnlog.store.search.filter_times import TIME_FORMS, list_day_facets, parse_time
@@ -63,8 +64,17 @@ class SearchPlan(NamedTuple):
     before: int | None = None
     terms: tuple[QueryTerm, ...] = ()
     """The terms to highlight in the texts that are found."""
+    files_bound: str = ""
+    """The SQL condition on the `text` table that limits the files, since a branch may have any number of sessions."""
     wide: Callable[[], WideMatch] = WideMatch
     """Builds further expressions if the first one finds little; this takes as long as a search, so it runs last."""
+
+    @property
+    def sql_bounds(self) -> str:
+        """The SQL conditions on the `text` table: times and files."""
+        bounds = [] if self.after is None else [f"time >= {self.after}"]
+        bounds += [] if self.before is None else [f"time < {self.before}", "time > 0"]
+        return "".join(f" AND {bound}" for bound in bounds) + self.files_bound
 
     def is_in_time_bounds(self, time: int) -> bool:
         return (self.after is None or time >= self.after) and (self.before is None or 0 < time < self.before)
@@ -82,12 +92,15 @@ class _PlanMaker:
         self.query = query
         self.after: int | None = None
         self.before: int | None = None
+        self.files_bound = ""
         self.is_wide = False
         self.identifiers = IdentifierLookup(db, query.terms)
         self.cut: dict[str, None] = {}
 
     def make_plan(self) -> SearchPlan:
-        rest = [item for item in self.query.root.items if not self._is_time_bound(item)]
+        rest = [
+            item for item in self.query.root.items if not self._is_time_bound(item) and not self._is_branch_bound(item)
+        ]
         days = self._build_days()
         required = [item for item in rest if any(isinstance(node, QueryTerm) for node in iter_wanted_terms(item))]
         limits = [item for item in rest if item not in required]
@@ -99,7 +112,8 @@ class _PlanMaker:
             pieces = [self._match_all([item, *limits], days) for item in required] if len(required) > 1 else []
             return WideMatch(wider if wider != expression else None, tuple(pieces), tuple(self.cut))
 
-        return SearchPlan(expression, self.after, self.before, (*self.query.terms, *self._list_path_terms()), wide)
+        terms = (*self.query.terms, *self._list_path_terms())
+        return SearchPlan(expression, self.after, self.before, terms, self.files_bound, wide)
 
     def _is_time_bound(self, item: QueryNode) -> bool:
         """Record a time bound and return True, so that it is removed from the tree: bounds are exact to the second."""
@@ -113,6 +127,19 @@ class _PlanMaker:
         else:
             self.before = time if self.before is None else min(time, self.before)
         return True
+
+    def _is_branch_bound(self, item: QueryNode) -> bool:
+        """Record a bound on the branch and return True, so that it is removed from the tree."""
+        node = item.item if isinstance(item, NotNode) else item
+        if not isinstance(node, QueryFilter) or node.name != "branch":
+            return False
+        numbers = sorted({number for value in node.values for number in self._find_branch_sessions(value)})
+        files = f"SELECT id FROM file WHERE session IN ({', '.join(map(str, numbers))})"
+        self.files_bound += f" AND file {'NOT IN' if isinstance(item, NotNode) else 'IN'} ({files})"
+        return True
+
+    def _find_branch_sessions(self, value: FilterValue) -> list[int]:
+        return self._require_ids("branch", value, match_branches(self.db, value.text))
 
     def _parse_bound(self, bound: QueryFilter) -> int:
         if len(bound.values) > 1:
@@ -185,12 +212,17 @@ class _PlanMaker:
                 )
             case "file":
                 return self._match_file(value)
+            case "tool" if not match_names(self.db, "tool", value.text).ids and read_coverage(self.db).left:
+                # Calls are in the part of the index that is read last, so the tool may only not be known yet.
+                return quote_fts_string(f"{FACET_MARK}never")
             case "tool" | "model" as kind:
                 return self._match_fitting(kind[0], kind, value, lambda text: match_names(self.db, kind, text))
             case "project":
                 return self._match_fitting("p", "project", value, lambda text: match_projects(self.db, text))
             case "session":
                 return self._match_fitting("s", "session", value, lambda text: match_sessions(self.db, text))
+            case "branch":
+                return self._match_fitting("s", "branch", value, lambda text: match_branches(self.db, text))
         # Inside OR and NOT, only whole days (UTC) can be distinguished.
         time = self._parse_bound(node)
         span = list_day_facets(time, None) if node.name == "after" else list_day_facets(None, time)
@@ -206,13 +238,17 @@ class _PlanMaker:
         raise self._build_error(f"must be one of {'yes, no' if known == [*_YES_WORDS, *_NO_WORDS] else listed}", value)
 
     def _match_fitting(self, letter: str, kind: str, value: FilterValue, find: Callable[[str], ScopeMatch]) -> str:
-        match = find(value.text)
+        ids = self._require_ids(kind, value, find(value.text))
+        if len(ids) > _MAX_FITTING_IDS:
+            noun = "sessions are on this branch" if kind == "branch" else f"{kind}s match"
+            raise self._build_error(f"{len(ids):,} {noun}; be more specific", value)
+        return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in ids)
+
+    def _require_ids(self, kind: str, value: FilterValue, match: ScopeMatch) -> list[int]:
         if not match.ids:
             closest = f"; closest matches: {', '.join(match.closest)}" if match.closest else ""
             raise self._build_error(f"no {kind} matches {value.text!r}{closest}", value)
-        if len(match.ids) > _MAX_FITTING_IDS:
-            raise self._build_error(f"{len(match.ids):,} {kind}s match; be more specific", value)
-        return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in match.ids)
+        return match.ids
 
     def _match_file(self, value: FilterValue) -> str:
         """Match the parts of a path between asterisks as phrases; an asterisk after a letter makes a prefix."""
@@ -263,7 +299,7 @@ def _quote_prefix(text: str, is_prefix: bool) -> str:
 
 
 def quote_fts_string(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
+    return '"' + text.replace('"', '""').replace("\0", " ") + '"'  # FTS5 ends an expression at a NUL
 
 
 def _join_alternatives(expressions: Iterable[str]) -> str:
@@ -277,6 +313,8 @@ def _match_kinds(kinds: Iterable[str]) -> str:
 
 MATCH_EVERYTHING = _match_kinds(TEXT_KINDS)
 """An expression that matches every text."""
+PLAN_FOR_EVERYTHING = SearchPlan(f"({MATCH_EVERYTHING})")
+"""What an empty query would search for."""
 
 
 def restrict_to_kinds(expression: str, kinds: Iterable[str]) -> str:

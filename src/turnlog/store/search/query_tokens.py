@@ -13,6 +13,7 @@ FILTER_HELP = {
     "session": "the start of an id, a title, or `last`",
     "role": "user, assistant, tool, system",
     "kind": "the kind of text: prompt, answer, thinking, call, result, …",
+    "branch": "the Git branch that a session ended on",
     "tool": "the tool that was called, or that returned the result",
     "model": "the model that answered",
     "file": "a path that a call names, or a part of one",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
+from msgspec.json import decode as decode_json
+from msgspec.json import encode as encode_json
 
-from turnlog.api.config import Config, load_config
+from turnlog.api.config import Config, data_dir, load_config
 from turnlog.api.lookup import DEMO_NOTICE, Notify, list_config_folders, locate_session, mention_unlisted
 from turnlog.demo import is_demo
 from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_resume_view
@@ -24,6 +28,7 @@ from turnlog.errors import NotFound, TurnlogError
 from turnlog.session.check import MAX_NAMED_PLACES, SEVERITIES, Severity, map_line_numbers
 from turnlog.session.session import Session
 from turnlog.session.session_lookup import list_sessions_or_demo
+from turnlog.store.healthy_sessions import HealthySessions
 
 if TYPE_CHECKING:
     from turnlog.api.index import Progress
@@ -116,9 +121,16 @@ def diagnose_session(
 
 
 def diagnose_machine(
-    *, config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+    *,
+    fresh: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
 ) -> DiagnosisReport:
-    """Diagnose all sessions on this machine, and the machine itself."""
+    """Diagnose all sessions on this machine, and the machine itself.
+
+    Sessions that were healthy before and have not changed since are not read again, unless `fresh` is true.
+    """
     folders = list_config_folders(config or load_config())
     files, is_made_up, survey = list_sessions_or_demo(folders)
     if notify:
@@ -128,10 +140,12 @@ def diagnose_machine(
     ends = peek_files([item.file for item in files])
     paths = [item.path for item, end in zip(files, ends, strict=True) if end.junk in (None, "unreadable")]
     sessions = []
-    for number, path in enumerate(paths):
-        if progress:
-            progress(number, len(paths))
-        sessions.append(examine_session_file(path))
+    with closing(HealthySessions(data_dir())) as known:
+        for number, path in enumerate(paths):
+            if progress:
+                progress(number, len(paths))
+            sessions.append(_examine_changed_file(path, known, fresh=fresh))
+        known.forget_others(paths)
     if progress:
         progress(len(paths), len(paths))
     machine = [_to_symptom_report(symptom, "ID", None, {}) for symptom in find_machine_symptoms(folders)]
@@ -149,13 +163,45 @@ def _build_report(sessions: list[DiagnosedSession], machine: list[SymptomReport]
     return DiagnosisReport(sessions, machine, summary)
 
 
+class _HealthyRecord(Struct, frozen=True):
+    """What is remembered of a healthy session."""
+
+    session: DiagnosedSession
+    folder: str | None
+    """Its working directory; whether that exists belongs to the diagnosis."""
+    has_folder: bool
+
+
+def _examine_changed_file(path: Path, known: HealthySessions, *, fresh: bool) -> DiagnosedSession:
+    """Examine a session, unless it is known to be healthy in its current state."""
+    if is_demo(path):
+        return examine_session_file(path)
+    state = known.compute_state(path)  # before reading: what is written meanwhile is examined the next time
+    if not fresh and (document := known.read(path, state)) is not None:
+        with suppress(MsgspecError):
+            record = decode_json(document, type=_HealthyRecord)
+            if record.folder is None or os.path.isdir(record.folder) == record.has_folder:  # noqa: PTH112
+                return record.session
+    found, folder = _examine_file(path)
+    if found.healthy:
+        record = _HealthyRecord(found, folder, folder is not None and os.path.isdir(folder))  # noqa: PTH112
+        with suppress(UnicodeEncodeError):  # half a surrogate pair, in a title
+            known.remember(path, state, encode_json(record))
+    return found
+
+
 def examine_session_file(path: Path) -> DiagnosedSession:
     """Examine one session; an unreadable session is reported as sick."""
+    return _examine_file(path)[0]
+
+
+def _examine_file(path: Path) -> tuple[DiagnosedSession, str | None]:
+    """Examine a session; return also its working directory."""
     try:
         with Session.open(path) as session:
             view = ResumeView(session)
             found = diagnose_resume_view(view) + ([] if is_demo(path) else diagnose_surroundings(session))
-            return _to_diagnosed_session(
+            diagnosed = _to_diagnosed_session(
                 path,
                 session.session_id or path.stem,
                 session.title,
@@ -163,8 +209,9 @@ def examine_session_file(path: Path) -> DiagnosedSession:
                 map_line_numbers(session.file) if any(symptom.spots for symptom in found) else {},
                 (len(session.file.entries), len(session.calls), len(view.thread)),
             )
+            return diagnosed, session.folders[0] if session.folders else None
     except TurnlogError as error:
-        return _to_diagnosed_session(path, path.stem, None, [describe_unreadable(error)])
+        return _to_diagnosed_session(path, path.stem, None, [describe_unreadable(error)]), None
 
 
 def examine_leftover(item: Leftover) -> DiagnosedSession:

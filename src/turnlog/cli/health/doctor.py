@@ -10,14 +10,16 @@ import click
 @click.option(
     "--all", "everything", is_flag=True, help="Examine all sessions on this machine (default if SESSION is omitted)."
 )
+@click.option("--fresh", is_flag=True, help="Also examine sessions that are known to be healthy and have not changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
-def doctor(session: str | None, everything: bool, as_json: bool) -> int:
+def doctor(session: str | None, everything: bool, fresh: bool, as_json: bool) -> int:
     """Explain what is wrong with a session: the symptoms, the problem, the cause, and the fix.
 
     This command looks for every problem described in docs/doctor.md, including damaged lines, lost links, sessions that
     can be resumed only in part, content that the API refuses, bloat, and sessions that are missing from Claude Code's
     list. It doesn't change anything; to fix the problems, use `turnlog repair`. With --all, the output has one line for
-    each session that has a problem. The exit status is 1 if there is an error. SESSION is a path, an id, an id prefix,
+    each session that has a problem; sessions that were healthy before are read again only if they, or the rules, have
+    changed. The exit status is 1 if there is an error. SESSION is a path, an id, an id prefix,
     a title, or `last` (the most recent session).
 
     \b
@@ -37,12 +39,14 @@ def doctor(session: str | None, everything: bool, as_json: bool) -> int:
 
     if everything and session is not None:
         raise UsageError("use either SESSION or --all")
+    if fresh and session is not None:
+        raise UsageError("--fresh applies to all sessions; a single session is always examined")
     config = load_config()
     if session is not None:
         report = diagnose_session(session, config=config, notify=print_remark)
     else:
         progress = show_progress("examined {done:,} of {total:,} …")
-        report = diagnose_machine(config=config, notify=print_remark, progress=progress)
+        report = diagnose_machine(fresh=fresh, config=config, notify=print_remark, progress=progress)
     if as_json:
         print_json(to_document(report))
     else:

@@ -23,7 +23,7 @@ def talk(title: str, *, fork_of: str | None = None, late: float = 0) -> Build:
     return build
 
 
-def filled(desk: Desk) -> Store:
+def fill_store(desk: Desk) -> Store:
     desk.write(main(ONE), talk("first").data())
     desk.write(main(TWO), talk("second", late=5000).data())
     desk.write(main(THREE), talk("third", fork_of=ONE, late=9000).data())
@@ -33,7 +33,7 @@ def filled(desk: Desk) -> Store:
 
 
 def test_a_row_says_what_a_session_is_about_how_long_it_is_and_what_it_cost(desk: Desk) -> None:
-    with filled(desk) as store:
+    with fill_store(desk) as store:
         row = next(row for row in list_catalog(store.db) if row.uuid == ONE)
     assert (row.title, row.first_prompt, row.project) == ("first", "Please do first", "/home/dana/webshop")
     assert (row.git_branch, row.prompts, row.messages, row.seconds) == ("main", 1, 2, 180.0)
@@ -43,7 +43,7 @@ def test_a_row_says_what_a_session_is_about_how_long_it_is_and_what_it_cost(desk
 
 
 def test_a_family_stands_together_where_its_newest_member_would_stand(desk: Desk) -> None:
-    with filled(desk) as store:
+    with fill_store(desk) as store:
         rows = list_catalog(store.db)
     assert [(row.title, row.depth) for row in rows] == [("first", 0), ("third", 1), ("second", 0)]
     assert rows[1].origin is not None
@@ -52,7 +52,7 @@ def test_a_family_stands_together_where_its_newest_member_would_stand(desk: Desk
 
 
 def test_deleted_and_archived_sessions_are_marked(desk: Desk) -> None:
-    with filled(desk) as store:
+    with fill_store(desk) as store:
         (desk.config / main(TWO)).unlink()
         store.refresh([desk.config])
         rows = {row.uuid: row for row in list_catalog(store.db, {TWO})}
@@ -61,7 +61,7 @@ def test_deleted_and_archived_sessions_are_marked(desk: Desk) -> None:
 
 
 def test_the_tools_of_some_sessions_are_counted_with_their_failures(desk: Desk) -> None:
-    with filled(desk) as store:
+    with fill_store(desk) as store:
         row = next(row for row in list_catalog(store.db) if row.uuid == ONE)
         found = list_used_tools(store.db, [row.number])
     assert {number: [tuple(used) for used in items] for number, items in found.items()} == {
@@ -70,7 +70,7 @@ def test_the_tools_of_some_sessions_are_counted_with_their_failures(desk: Desk) 
 
 
 def test_the_state_changes_when_a_session_grows_and_stays_when_none_does(desk: Desk) -> None:
-    with filled(desk) as store:
+    with fill_store(desk) as store:
         before = read_catalog_state(store.db)
         store.refresh([desk.config])
         assert read_catalog_state(store.db) == before

@@ -14,9 +14,9 @@ from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
     from turnlog.entries.layout import SessionFile
-    from turnlog.entries.titles import SessionTitles
+    from turnlog.entries.peek import Peek
     from turnlog.session.session import Session
-    from turnlog.session.session_lookup import KnownTitles
+    from turnlog.session.session_lookup import KnownPeeks
 
 Notify = Callable[[str], object]
 """Called with one line for the user, without markup or a newline."""
@@ -38,20 +38,20 @@ def locate_session(name: str | Path, config: Config | None = None, notify: Notif
     from turnlog.session.session_lookup import find_session_file
 
     config = config or load_config()
-    path = find_session_file(name, list_config_folders(config), titles_in_index(config))
+    path = find_session_file(name, list_config_folders(config), peek_in_index(config))
     if notify and is_demo(path):
         notify("This is a made-up demo session that ships with turnlog.")
     return path
 
 
-def titles_in_index(config: Config) -> KnownTitles:
-    """Look up titles in the index, which is opened only when a title is needed."""
+def peek_in_index(config: Config) -> KnownPeeks:
+    """Describe sessions from the index, which is opened only when it is needed."""
 
-    def look_up(files: Sequence[SessionFile]) -> Mapping[str, SessionTitles]:
+    def look_up(files: Sequence[SessionFile]) -> Mapping[str, Peek]:
         from turnlog.store.index_file_name import build_index_name
-        from turnlog.store.known_titles import build_title_lookup
+        from turnlog.store.known_peeks import build_peek_lookup
 
-        return build_title_lookup(data_dir() / build_index_name(config.config_dirs))(files)
+        return build_peek_lookup(data_dir() / build_index_name(config.config_dirs))(files)
 
     return look_up
 
@@ -73,7 +73,10 @@ def find_leaf(session: Session, wanted: str) -> str:
         if not 1 <= int(wanted) <= len(leaves):
             raise UsageError(f"--branch {wanted}: this session has branches 1 to {len(leaves)}")
         return leaves[int(wanted) - 1].uuid or ""
-    found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
+    uuids = {row.uuid for row in session.graph.rows if row.uuid}
+    if wanted in uuids:
+        return wanted
+    found = [uuid for uuid in uuids if uuid.startswith(wanted.lower())]
     if len(found) != 1:
         problem = (
             "several entries have a uuid with this prefix; use more of the uuid"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,16 +18,22 @@ from turnlog.api.lookup import (
     Notify,
     list_config_folders,
     mention_unlisted,
+    peek_in_index,
     shorten_ids,
-    titles_in_index,
 )
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.entries.layout import SessionFile, Survey, describe_other_file, is_session_id
-from turnlog.entries.peek import Peek, peek_files
+from turnlog.entries.peek import Peek
 from turnlog.entries.titles import SessionNames, SessionTitles
 from turnlog.errors import UsageError
 from turnlog.session.clock import to_iso_time
-from turnlog.session.session_lookup import compute_recency, list_sessions_or_demo, read_all_titles
+from turnlog.session.session_lookup import (
+    KnownPeeks,
+    compute_recency,
+    list_sessions_or_demo,
+    peek_sessions,
+    read_all_titles,
+)
 
 if TYPE_CHECKING:
     import apsw
@@ -99,22 +105,25 @@ def list_sessions(
     session ids.
     """
     config = config or load_config()
-    found = load_catalogue(list_config_folders(config), project, include_junk, other=other_files)
+    known = peek_in_index(config)
+    found = load_catalogue(list_config_folders(config), project, include_junk, other=other_files, known=known)
     size = limit or max(len(found.rows), 1)
     pages = max(-(-len(found.rows) // size), 1)
     if page > pages:
         raise UsageError(f"--page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'}")
+    deletions = found.find_deletion_times()
     if notify:
-        _mention_state(found, notify)
+        _mention_state(found, deletions, notify)
     part = slice((page - 1) * size, page * size)
     rows = found.rows[part]
-    titles = read_all_titles([row.file for row in rows], [row.ends for row in rows], titles_in_index(config))
-    ids = shorten_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
-    deletions = found.find_deletion_times()[part]
+    titles = read_all_titles([row.file for row in rows], [row.ends for row in rows], known)
+    ids = shorten_ids(
+        [row.file.session_id for row in found.rows if not other_files or is_session_id(row.file.session_id)]
+    )
     return SessionList(
         [
             _to_listed_session(row, names, ids.get(row.file.session_id), end, found.is_demo)
-            for row, names, end in zip(rows, titles, deletions, strict=True)
+            for row, names, end in zip(rows, titles, deletions[part], strict=True)
         ],
         len(found.rows),
         page,
@@ -155,20 +164,18 @@ def _to_time_text(seconds: float) -> str:
     return to_iso_time(_EPOCH + timedelta(seconds=seconds)) or ""
 
 
-def _mention_state(found: Catalogue, notify: Notify) -> None:
+def _mention_state(found: Catalogue, deletions: Sequence[float | None], notify: Notify) -> None:
     if found.is_demo:
         notify(DEMO_NOTICE)
-    elif warning := _build_deletion_warning(found):
+    elif warning := _build_deletion_warning(found, deletions):
         notify(warning)
     mention_unlisted(found.survey.unlisted, notify)
 
 
-def _build_deletion_warning(found: Catalogue) -> str | None:
+def _build_deletion_warning(found: Catalogue, deletions: Sequence[float | None]) -> str | None:
     """Build a one-line warning about sessions that will be deleted within a week; return None if there are none."""
     limit = time.time() + _WEEK_SECONDS
-    soon = [
-        (end, row.file) for row, end in zip(found.rows, found.find_deletion_times(), strict=True) if end and end < limit
-    ]
+    soon = [(end, row.file) for row, end in zip(found.rows, deletions, strict=True) if end and end < limit]
     if soon:
         kept = _read_archived_names()
         soon = [(end, file) for end, file in soon if file.session_id not in kept]
@@ -177,7 +184,8 @@ def _build_deletion_warning(found: Catalogue) -> str | None:
     first = min(end for end, _ in soon)
     is_later = first > time.time()
     when = f"starting on {time.strftime('%Y-%m-%d', time.localtime(first))}" if is_later else "the next time it starts"
-    days = sorted({days for _, file in soon if (days := read_cleanup_days(file.config_dir))})
+    folders = {file.config_dir for _, file in soon}
+    days = sorted({days for folder in folders if (days := read_cleanup_days(folder))})
     many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"
     setting = ", ".join(f"{number:g}" for number in days)
     return (
@@ -224,13 +232,21 @@ class Catalogue(NamedTuple):
 
 
 def load_catalogue(
-    folders: Iterable[Path], project: str | None = None, everything: bool = False, *, other: bool = False
+    folders: Iterable[Path],
+    project: str | None = None,
+    everything: bool = False,
+    *,
+    other: bool = False,
+    known: KnownPeeks | None = None,
 ) -> Catalogue:
-    """List the session files of some config folders; raise `UsageError` if no session belongs to the project."""
+    """List the session files of some config folders; raise `UsageError` if no session belongs to the project.
+
+    `known` describes sessions from an index, so that their files need not be read.
+    """
     files, is_demo, survey = list_sessions_or_demo(folders)
     if other:
         files, is_demo = [item for path in survey.others if (item := describe_other_file(path))], False
-    seen = list(zip(files, peek_files([item.file for item in files]), strict=True))
+    seen = list(zip(files, peek_sessions(files, known), strict=True))
     matches = [(item, ends) for item, ends in seen if project is None or is_in_project(ends.cwd, project)]
     if project is not None and seen and not matches and not is_demo:
         from turnlog.store.filter_values import build_unknown_error, suggest_projects

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.session.build import Build
-from tests.store.index_build import ONE, SLUG, Desk, main, said
+from tests.store.index_build import ONE, SLUG, Desk, build_prompts, main
 from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.session.texts.texts import TEXT_KINDS
@@ -146,12 +146,12 @@ def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.
 
 def test_texts_that_are_cut_are_counted_as_long_as_they_are_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_reader, "MAX_TEXT_CHARS", 50)
-    path = desk.write(main(), said("short", "long " * 20, "longer " * 20))
+    path = desk.write(main(), build_prompts("short", "long " * 20, "longer " * 20))
     desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output " * 20)
     desk.refresh()
     with desk.open() as store:
         assert count_cut_texts(store.db) == 3
-    path.write_bytes(said("other", "long " * 20))
+    path.write_bytes(build_prompts("other", "long " * 20))
     desk.refresh()
     with desk.open() as store:
         assert count_cut_texts(store.db) == 2

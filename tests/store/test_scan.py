@@ -27,7 +27,7 @@ def line(text: str, ensure_ascii: bool = True) -> bytes:
     return json.dumps(entry, ensure_ascii=ensure_ascii).encode() + b"\n"
 
 
-def seen(needle: SearchNeedle, *pieces: bytes) -> list[int]:
+def list_sighting_offsets(needle: SearchNeedle, *pieces: bytes) -> list[int]:
     """Where the entries are that hold a needle."""
     report = scan_file(needle, ScanTarget(1, "", False, 0), lambda _: iter(pieces))
     return [item.offset for item in report.sightings]
@@ -53,17 +53,19 @@ TRICKY = [
 @pytest.mark.parametrize("ensure_ascii", [True, False])
 def test_a_substring_is_found_however_json_spells_it(text: str, ensure_ascii: bool) -> None:
     data = line("nothing") + line(f"before{text}after", ensure_ascii=ensure_ascii) + line("more")
-    assert seen(build_text_needle(text), data) == [len(line("nothing"))]
+    assert list_sighting_offsets(build_text_needle(text), data) == [len(line("nothing"))]
 
 
 @given(st.text(min_size=1), st.text(), st.booleans())
 def test_any_substring_is_found(text: str, around: str, ensure_ascii: bool) -> None:
-    assert seen(build_text_needle(text), line(around + text + around, ensure_ascii=ensure_ascii)) == [0]
+    assert list_sighting_offsets(build_text_needle(text), line(around + text + around, ensure_ascii=ensure_ascii)) == [
+        0
+    ]
 
 
 def test_what_only_the_json_around_the_texts_holds_is_not_found() -> None:
-    assert seen(build_text_needle("content"), line("hello")) == []
-    assert seen(build_regex_needle("us.r"), line("hello")) == []
+    assert list_sighting_offsets(build_text_needle("content"), line("hello")) == []
+    assert list_sighting_offsets(build_regex_needle("us.r"), line("hello")) == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_regex_finds_what_it_finds_in_the_texts(expression: str) -> None:
     data = b"".join(map(line, texts))
     offsets = [sum(len(line(text)) for text in texts[:number]) for number in range(len(texts))]
     expected = [at for at, text in zip(offsets, texts, strict=True) if re.search(expression, text)]
-    assert seen(build_regex_needle(expression), data) == expected
+    assert list_sighting_offsets(build_regex_needle(expression), data) == expected
 
 
 @pytest.mark.parametrize(("give", "reason"), [("(a", "unterminated subpattern"), ("*", "nothing to repeat")])
@@ -108,12 +110,14 @@ def test_an_empty_substring_is_refused() -> None:
 def test_lines_are_whole_however_the_file_is_cut(size: int) -> None:
     data = b"".join(line(f"{'x' * number} needle") for number in range(0, 60, 7))[:-1]
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    assert seen(build_text_needle("needle"), *pieces) == seen(build_text_needle("needle"), data)
-    assert len(seen(build_text_needle("needle"), data)) == 9
+    assert list_sighting_offsets(build_text_needle("needle"), *pieces) == list_sighting_offsets(
+        build_text_needle("needle"), data
+    )
+    assert len(list_sighting_offsets(build_text_needle("needle"), data)) == 9
 
 
 def test_broken_lines_are_passed_over() -> None:
-    assert seen(build_text_needle("needle"), b'{"needle\n\0\0needle\n' + line("needle")) == [18]
+    assert list_sighting_offsets(build_text_needle("needle"), b'{"needle\n\0\0needle\n' + line("needle")) == [18]
 
 
 def test_of_many_texts_in_a_file_the_first_are_kept_and_all_counted() -> None:

@@ -14,7 +14,7 @@ def snippet(query: str, text: str, width: int = 160) -> Snippet:
     return TermFinder(parse_query(query).terms, width).build_snippet(text)
 
 
-def marked(query: str, text: str, width: int = 160) -> list[str]:
+def list_marked_texts(query: str, text: str, width: int = 160) -> list[str]:
     found = snippet(query, text, width)
     return [found.text[start:end] for start, end in found.ranges]
 
@@ -34,13 +34,13 @@ def marked(query: str, text: str, width: int = 160) -> list[str]:
     ],
 )
 def test_matches_are_marked_as_the_index_found_them(query: str, text: str, expected: list[str]) -> None:
-    assert marked(query, text) == expected
+    assert list_marked_texts(query, text) == expected
 
 
 def test_the_window_with_most_of_the_words_is_shown() -> None:
     text = "alpha " + "x " * 300 + "alpha beta " + "y " * 300 + "beta"
     found = snippet("alpha beta", text, 60)
-    assert (found.terms, marked("alpha beta", text, 60)) == (2, ["alpha", "beta"])
+    assert (found.terms, list_marked_texts("alpha beta", text, 60)) == (2, ["alpha", "beta"])
     assert found.text.startswith("… ")
     assert found.text.endswith(" …")
     assert len(found.text) < 90

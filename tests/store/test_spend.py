@@ -249,7 +249,7 @@ answers = st.lists(
 )
 
 
-def filled(rows: list[tuple[str, int, str, int, str]]) -> Ledger:
+def fill_ledger(rows: list[tuple[str, int, str, int, str]]) -> Ledger:
     ledger = Ledger()
     for name in ("a", "b", "c"):
         ledger.file(name)
@@ -263,7 +263,7 @@ def filled(rows: list[tuple[str, int, str, int, str]]) -> Ledger:
 def test_renewing_what_a_change_touches_gives_what_renewing_all_gives(
     before: list[tuple[str, int, str, int, str]], after: list[tuple[str, int, str, int, str]]
 ) -> None:
-    ledger = filled(before)
+    ledger = fill_ledger(before)
     ledger.renew()
     first = find_stale_spend(ledger.db, {row[0] for row in before})
     ledger.db.execute("DELETE FROM answer")
@@ -273,14 +273,14 @@ def test_renewing_what_a_change_touches_gives_what_renewing_all_gives(
     if hours := [stale.since for stale in (first, second) if stale.since is not None]:
         sessions = first.sessions | second.sessions
         ledger.renew([name for name in "abc" if ledger.session(name) in sessions], min(hours))
-    whole = filled(after)
+    whole = fill_ledger(after)
     whole.renew()
     assert sorted(map(str, ledger.spend().items())) == sorted(map(str, whole.spend().items()))
 
 
 @given(answers)
 def test_every_message_is_paid_once(rows: list[tuple[str, int, str, int, str]]) -> None:
-    ledger = filled(rows)
+    ledger = fill_ledger(rows)
     ledger.renew()
     assert sum(found.messages for found in ledger.spend().values()) == len({row[0] for row in rows})
     most = {key: max(row[3] for row in rows if row[0] == key) for key, *_ in rows}

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from tests.conftest import ROOT
-from tests.store.index_build import ONE, SLUG, TWO, Desk, content, main, recorded_lines, said
+from tests.store.index_build import ONE, SLUG, TWO, Desk, build_prompts, content, main, recorded_lines
 from turnlog.errors import TurnlogError
 from turnlog.store.store import INDEX_VERSION, Store
 
@@ -25,7 +25,7 @@ noise = random.Random(4).randbytes
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Desk:
+def filled_desk(desk: Desk) -> Desk:
     """An index of two sessions."""
     lines = recorded_lines()
     desk.write(main(), b"".join(lines[:60]))
@@ -63,13 +63,13 @@ def test_its_size_is_told_as_if_all_were_merged(desk: Desk) -> None:
 
 
 @posix
-def test_nobody_else_may_read_it(filled: Desk) -> None:
+def test_nobody_else_may_read_it(filled_desk: Desk) -> None:
     os.umask(before := os.umask(0o022))
     assert before is not None
-    with filled.open() as store:
+    with filled_desk.open() as store:
         store.db.execute("UPDATE file SET gone = NULL")
-        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in filled.data.iterdir()}
-    assert stat.S_IMODE(filled.data.stat().st_mode) == 0o700
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in filled_desk.data.iterdir()}
+    assert stat.S_IMODE(filled_desk.data.stat().st_mode) == 0o700
     assert {name for name in modes if name.startswith("index.db")} >= {"index.db", "index.db-wal"}
     assert set(modes.values()) == {0o600}
 
@@ -87,19 +87,19 @@ def test_nobody_else_may_read_it(filled: Desk) -> None:
     ],
     ids=["noise", "no header", "a strange header", "half of it", "fifty bytes", "noise behind the first page", "zeros"],
 )
-def test_a_damaged_index_is_put_aside_and_made_again(filled: Desk, damage: object) -> None:
-    path = filled.data / "index.db"
+def test_a_damaged_index_is_put_aside_and_made_again(filled_desk: Desk, damage: object) -> None:
+    path = filled_desk.data / "index.db"
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    told = opened_again(filled)
+    told = opened_again(filled_desk)
     assert len(told) == 1
     assert "is damaged" in told[0]
     assert "will be rebuilt" in told[0]
-    assert (filled.data / "index.db.old").exists()
-    assert opened_again(filled) == []
+    assert (filled_desk.data / "index.db.old").exists()
+    assert opened_again(filled_desk) == []
 
 
-def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled: Desk) -> None:
-    path, chance = filled.data / "index.db", random.Random(7)
+def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled_desk: Desk) -> None:
+    path, chance = filled_desk.data / "index.db", random.Random(7)
     whole = path.read_bytes()
     lines = recorded_lines()
     for number in range(12):
@@ -108,26 +108,26 @@ def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled: Desk) -> N
             page = chance.randrange(1, len(data) // 4096)
             data[page * 4096 : page * 4096 + 512] = chance.choice([bytes(512), noise(512)])
         path.write_bytes(data)
-        filled.append(main(), b"".join(lines[100 + number : 102 + number]))
-        with filled.open() as store:
+        filled_desk.append(main(), b"".join(lines[100 + number : 102 + number]))
+        with filled_desk.open() as store:
             try:
-                store.refresh([filled.config])
+                store.refresh([filled_desk.config])
                 store.status()
             except (apsw.CorruptError, TurnlogError):
                 continue
         for name in ("index.db-wal", "index.db-shm"):
-            (filled.data / name).unlink(missing_ok=True)
+            (filled_desk.data / name).unlink(missing_ok=True)
     path.write_bytes(noise(5000))
-    assert len(opened_again(filled)) == 1
+    assert len(opened_again(filled_desk)) == 1
 
 
 @pytest.mark.parametrize("version", [INDEX_VERSION - 1, INDEX_VERSION + 1, 0, 99])
-def test_an_index_of_another_version_is_put_aside_and_made_again(filled: Desk, version: int) -> None:
-    with filled.open() as store:
+def test_an_index_of_another_version_is_put_aside_and_made_again(filled_desk: Desk, version: int) -> None:
+    with filled_desk.open() as store:
         store.db.pragma("user_version", version)
-    (told,) = opened_again(filled)
+    (told,) = opened_again(filled_desk)
     assert "written by a different version" in told
-    old = apsw.Connection(str(filled.data / "index.db.old"), flags=apsw.SQLITE_OPEN_READONLY)
+    old = apsw.Connection(str(filled_desk.data / "index.db.old"), flags=apsw.SQLITE_OPEN_READONLY)
     assert old.pragma("user_version") == version
     old.close()
 
@@ -135,7 +135,7 @@ def test_an_index_of_another_version_is_put_aside_and_made_again(filled: Desk, v
 def test_an_empty_file_is_a_new_index(desk: Desk) -> None:
     desk.data.mkdir()
     (desk.data / "index.db").touch()
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     assert opened_again(desk) == []
 
 
@@ -144,7 +144,7 @@ def test_an_index_that_is_a_link_is_followed(desk: Desk, tmp_path: Path) -> None
     desk.data.mkdir()
     (tmp_path / "elsewhere").mkdir()
     (desk.data / "index.db").symlink_to(tmp_path / "elsewhere" / "index.db")
-    desk.write(main(), said("one"))
+    desk.write(main(), build_prompts("one"))
     assert opened_again(desk) == []
     assert (tmp_path / "elsewhere" / "index.db").stat().st_size > 0
 
@@ -158,17 +158,17 @@ def test_a_data_folder_that_is_a_file_is_told(desk: Desk) -> None:
 
 
 def tree(folder: Path) -> dict[str, tuple[bytes, int, int, int]]:
-    def seen(path: Path) -> tuple[bytes, int, int, int]:
+    def read_file_state(path: Path) -> tuple[bytes, int, int, int]:
         now = path.lstat()
         return path.read_bytes() if path.is_file() else b"", now.st_mode, now.st_mtime_ns, now.st_ino
 
-    return {str(path): seen(path) for path in [folder, *folder.rglob("*")]}
+    return {str(path): read_file_state(path) for path in [folder, *folder.rglob("*")]}
 
 
 def test_nothing_is_written_into_the_folders_of_the_client(desk: Desk) -> None:
     lines = recorded_lines()
     desk.write(main(), b"".join(lines[:50]))
-    desk.write(f"projects/{SLUG}/{ONE}/subagents/agent-a.jsonl", said("agent"))
+    desk.write(f"projects/{SLUG}/{ONE}/subagents/agent-a.jsonl", build_prompts("agent"))
     desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output")
     (desk.config / "projects" / "-empty").mkdir()
     before = tree(desk.config)
@@ -200,17 +200,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_is_told_and_the_index_stays_as_it_was(desk: Desk, small_disk: Path) -> None:
     desk.data = small_disk / "turnlog"
-    desk.write(main(), said("before"))
+    desk.write(main(), build_prompts("before"))
     desk.refresh()
     words = " ".join(f"word{number}" for number in range(100_000))
-    desk.write(main(TWO), said(words))
+    desk.write(main(TWO), build_prompts(words))
     with desk.open() as store, pytest.raises(TurnlogError, match="the disk is full; the index is unchanged"):
         store.refresh([desk.config])
     with desk.open() as store:
         assert store.db.execute("PRAGMA integrity_check").get == "ok"
         assert store.db.execute("SELECT count(*) FROM said WHERE said MATCH 'before'").get == 1
     (desk.config / main(TWO)).unlink()
-    desk.write(main(TWO), said("small"))
+    desk.write(main(TWO), build_prompts("small"))
     desk.refresh()
     assert desk.content().there == desk.scratch(desk.config.with_name("scratch")).there
 
@@ -219,7 +219,7 @@ def test_a_disk_that_is_full_from_the_beginning_is_told(desk: Desk, small_disk: 
     with pytest.raises(OSError, match="No space left"):
         (small_disk / "ballast").write_bytes(bytes(2 << 20))
     desk.data = small_disk / "turnlog"
-    desk.write(main(), said("before"))
+    desk.write(main(), build_prompts("before"))
     told: list[str] = []
     try:
         with desk.open(told.append) as store:
@@ -232,7 +232,7 @@ def test_a_disk_that_is_full_from_the_beginning_is_told(desk: Desk, small_disk: 
 
 @posix
 def test_a_limit_of_the_size_of_files_is_told_in_one_line(desk: Desk) -> None:
-    desk.write(main(), said(" ".join(f"word{number}" for number in range(200_000))))
+    desk.write(main(), build_prompts(" ".join(f"word{number}" for number in range(200_000))))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
         "from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
@@ -245,7 +245,7 @@ def test_a_limit_of_the_size_of_files_is_told_in_one_line(desk: Desk) -> None:
 
 
 @pytest.fixture
-def read_only(filled: Desk, tmp_path: Path) -> Iterator[Desk]:
+def read_only(filled_desk: Desk, tmp_path: Path) -> Iterator[Desk]:
     """A desk whose data folder lies on a disk that can't be written to."""
     folder = tmp_path / "frozen"
     folder.mkdir()
@@ -254,15 +254,15 @@ def read_only(filled: Desk, tmp_path: Path) -> Iterator[Desk]:
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", folder], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"this user may not mount a disk: {done.stderr.strip()}")
-    shutil.copytree(filled.data, folder / "data")
+    shutil.copytree(filled_desk.data, folder / "data")
     subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
-    filled.data = folder / "data"
-    yield filled
+    filled_desk.data = folder / "data"
+    yield filled_desk
     subprocess.run(["umount", "-l", folder], check=True)
 
 
 def test_in_a_read_only_home_the_index_is_made_for_once(read_only: Desk) -> None:
-    read_only.append(main(), said("later"))
+    read_only.append(main(), build_prompts("later"))
     told: list[str] = []
     with read_only.open(told.append) as store:
         assert store.is_temporary
@@ -273,23 +273,23 @@ def test_in_a_read_only_home_the_index_is_made_for_once(read_only: Desk) -> None
 
 
 @posix
-def test_what_a_killed_process_left_in_a_read_only_home_does_no_harm(filled: Desk, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_in_a_read_only_home_does_no_harm(filled_desk: Desk, tmp_path: Path) -> None:
     folder = tmp_path / "frozen"
     folder.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", folder], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"this user may not mount a disk: {done.stderr.strip()}")
     try:
-        with filled.open() as store:
-            filled.append(main(), said("later"))
-            store.refresh([filled.config])
-            shutil.copytree(filled.data, folder / "data")
+        with filled_desk.open() as store:
+            filled_desk.append(main(), build_prompts("later"))
+            store.refresh([filled_desk.config])
+            shutil.copytree(filled_desk.data, folder / "data")
         assert (folder / "data" / "index.db-wal").exists()
         subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
         with Store.open(folder / "data") as store:
-            store.refresh([filled.config])
+            store.refresh([filled_desk.config])
             found = content(store.db)
-        assert found == filled.scratch(tmp_path / "scratch")
+        assert found == filled_desk.scratch(tmp_path / "scratch")
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
 
@@ -311,12 +311,12 @@ with Store.open(data) as store:
 
 @posix
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(desk: Desk, tmp_path: Path) -> None:
-    desk.write(main(), said("loaded"))
+    desk.write(main(), build_prompts("loaded"))
     with tempfile.TemporaryDirectory() as folder:
         other = Desk(Path(folder))
         other.data.mkdir()
-        other.write(main(), said("open"))
-        other.write(main(TWO), said("closed")).chmod(0)
+        other.write(main(), build_prompts("open"))
+        other.write(main(TWO), build_prompts("closed")).chmod(0)
         if os.geteuid() == 0:
             for path in [Path(folder), *Path(folder).rglob("*")]:
                 os.chown(path, 65534, -1)
@@ -332,20 +332,20 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_read(desk: Desk, 
 
 
 def test_a_file_from_the_future_is_read_once_and_noticed_again(desk: Desk, tmp_path: Path) -> None:
-    path = desk.write(main(), said("one"))
+    path = desk.write(main(), build_prompts("one"))
     os.utime(path, (4_000_000_000, 4_000_000_000))
     desk.refresh()
-    desk.write(main(), said("two"))
+    desk.write(main(), build_prompts("two"))
     os.utime(path, (4_000_000_000, 4_000_000_000))
     desk.refresh()
     assert desk.content() == desk.scratch(tmp_path / "scratch")
 
 
 def test_a_file_whose_time_jumps_back_is_read_again(desk: Desk, tmp_path: Path) -> None:
-    path = desk.write(main(), said("one"))
+    path = desk.write(main(), build_prompts("one"))
     desk.settle()
     desk.refresh()
-    desk.write(main(), said("two"))
+    desk.write(main(), build_prompts("two"))
     os.utime(path, (1_000_000, 1_000_000))
     desk.refresh()
     assert desk.content() == desk.scratch(tmp_path / "scratch")
@@ -355,10 +355,10 @@ def test_a_file_whose_time_jumps_back_is_read_again(desk: Desk, tmp_path: Path) 
 
 
 def test_other_bytes_of_the_same_size_and_time_are_noticed_while_the_time_is_young(desk: Desk, tmp_path: Path) -> None:
-    path = desk.write(main(), said("one"))
+    path = desk.write(main(), build_prompts("one"))
     now = path.stat().st_mtime_ns
     desk.refresh()
-    path.write_bytes(said("two"))
+    path.write_bytes(build_prompts("two"))
     os.utime(path, ns=(now, now))
     desk.refresh()
     assert desk.content() == desk.scratch(tmp_path / "scratch")

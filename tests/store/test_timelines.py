@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.build import DATA, SESSION, Build, recorded
+from tests.session.build import DATA, SESSION, Build, find_recording
 from turnlog.errors import NotFound, TurnlogError, Unreadable
 from turnlog.session.session import Session
 from turnlog.session.timeline.timeline_builder import build_timeline
@@ -22,7 +22,7 @@ def timelines(tmp_path: Path) -> Timelines:
     return Timelines(tmp_path / "timelines")
 
 
-def forked() -> Build:
+def build_fork() -> Build:
     """A session with two branches."""
     build = Build()
     build.prompt("1", "u1")
@@ -57,7 +57,7 @@ def test_what_is_kept_is_the_timeline(version: str, timelines: Timelines) -> Non
 def test_an_item_is_found_by_its_key_by_any_of_its_entries_and_by_its_place(
     tmp_path: Path, timelines: Timelines
 ) -> None:
-    kept = timelines.get_timeline(forked().write(tmp_path))
+    kept = timelines.get_timeline(build_fork().write(tmp_path))
     assert [item.key for item in kept.read_items(None, 0, 10)] == ["u1", "a1", "u3", "a3"]
     assert [kept.find_position(None, key) for key in ("u1", "a3", "r3", "u2", "nobody", "@x")] == [
         0,
@@ -96,7 +96,7 @@ def test_long_sessions_are_kept_in_pieces(tmp_path: Path, timelines: Timelines) 
 
 def test_a_timeline_is_made_again_when_the_session_or_a_sub_agent_changed(tmp_path: Path, timelines: Timelines) -> None:
     folder = tmp_path / "config"
-    source = recorded("2.1.325/agents")
+    source = find_recording("2.1.325/agents")
     shutil.copytree(source.parent, folder)
     path = folder / source.name
     first = timelines.get_timeline(path)
@@ -114,13 +114,13 @@ def test_a_timeline_is_made_again_when_the_session_or_a_sub_agent_changed(tmp_pa
 
 
 def test_large_sessions_are_read_by_a_child_and_give_the_same(tmp_path: Path, timelines: Timelines) -> None:
-    path = forked().write(tmp_path)
+    path = build_fork().write(tmp_path)
     by_child = Timelines(tmp_path / "other", large=0).get_timeline(path)
     assert by_child.head == timelines.get_timeline(path).head
 
 
 def test_what_a_child_can_not_read_is_told(tmp_path: Path) -> None:
-    path = forked().write(tmp_path)
+    path = build_fork().write(tmp_path)
     with pytest.raises(TurnlogError, match="no sub-agent nobody"):
         Timelines(tmp_path / "other", large=0).get_timeline(path, "nobody")
 
@@ -129,12 +129,12 @@ def test_what_is_not_there_is_told(tmp_path: Path, timelines: Timelines) -> None
     with pytest.raises(Unreadable):
         timelines.get_timeline(tmp_path / "none.jsonl")
     with pytest.raises(NotFound):
-        timelines.get_timeline(forked().write(tmp_path), "nobody")
+        timelines.get_timeline(build_fork().write(tmp_path), "nobody")
 
 
 @pytest.mark.parametrize("damage", [b"", b"xx", b"\xff" * 100, b"\x01" + b"\0" * 7 + b"\x00rest"])
 def test_a_damaged_timeline_is_made_again(damage: bytes, tmp_path: Path, timelines: Timelines) -> None:
-    path = forked().write(tmp_path)
+    path = build_fork().write(tmp_path)
     kept = timelines.get_timeline(path)
     (place,) = timelines.folder.iterdir()
     place.write_bytes(damage)
@@ -143,7 +143,7 @@ def test_a_damaged_timeline_is_made_again(damage: bytes, tmp_path: Path, timelin
 
 
 def test_timelines_of_sessions_that_are_gone_are_removed(tmp_path: Path, timelines: Timelines) -> None:
-    path = forked().write(tmp_path)
+    path = build_fork().write(tmp_path)
     timelines.get_timeline(path)
     assert list(prune_timelines(timelines.folder)) == []
     path.unlink()
@@ -152,7 +152,7 @@ def test_timelines_of_sessions_that_are_gone_are_removed(tmp_path: Path, timelin
 
 
 def test_many_threads_may_ask_for_one_timeline(tmp_path: Path, timelines: Timelines) -> None:
-    path = forked().write(tmp_path, SESSION)
+    path = build_fork().write(tmp_path, SESSION)
     found: list[object] = []
     threads = [threading.Thread(target=lambda: found.append(timelines.get_timeline(path))) for _ in range(8)]
     for thread in threads:
@@ -179,7 +179,7 @@ def test_a_large_session_shows_its_beginning_while_it_is_read(tmp_path: Path, mo
 
 
 def test_a_small_session_is_read_at_once(tmp_path: Path, timelines: Timelines) -> None:
-    assert timelines.get_timeline_soon(forked().write(tmp_path)).is_whole
+    assert timelines.get_timeline_soon(build_fork().write(tmp_path)).is_whole
     with pytest.raises(Unreadable):
         timelines.get_timeline_soon(tmp_path / "none.jsonl")
 
@@ -187,7 +187,7 @@ def test_a_small_session_is_read_at_once(tmp_path: Path, timelines: Timelines) -
 def test_a_timeline_that_nobody_uses_closes_its_file_also_when_it_was_part_of_a_cycle(
     tmp_path: Path, timelines: Timelines
 ) -> None:
-    cycle: list[object] = [timelines.get_timeline(forked().write(tmp_path))]
+    cycle: list[object] = [timelines.get_timeline(build_fork().write(tmp_path))]
     cycle.append(cycle)
     timelines.close()
     with warnings.catch_warnings(record=True, action="always") as told:

@@ -24,7 +24,7 @@ def machine(tmp_path: Path) -> Findable:
     return Findable(tmp_path)
 
 
-def said(*words: str) -> Build:
+def build_session(*words: str) -> Build:
     build = Build()
     for word in words:
         build.prompt(word)
@@ -47,15 +47,15 @@ def find(machine: Findable, query: str, wish: SearchOptions | None = None) -> Se
 
 
 def test_without_a_trash_nothing_lies_in_it(machine: Findable) -> None:
-    machine.add(1, said("quokka"))
+    machine.add(1, build_session("quokka"))
     machine.refresh()
     assert find_trashed_sessions(machine.store.db, data(machine)) == NOTHING_TRASHED
     assert find(machine, "quokka").left_out == LeftOutHits()
 
 
 def test_texts_in_the_trash_crowd_nothing_out(machine: Findable) -> None:
-    machine.add(1, said("an old quokka"))
-    new = machine.add(2, said(*(f"quokka {number}" for number in range(MAX_NEWEST_TEXTS + 100))))
+    machine.add(1, build_session("an old quokka"))
+    new = machine.add(2, build_session(*(f"quokka {number}" for number in range(MAX_NEWEST_TEXTS + 100))))
     machine.refresh()
     put_away(machine, new)
     found = find(machine, "quokka", SearchOptions(limit=1))
@@ -66,8 +66,8 @@ def test_texts_in_the_trash_crowd_nothing_out(machine: Findable) -> None:
 
 
 def test_a_session_that_was_deleted_by_somebody_else_is_none_of_the_trash(machine: Findable) -> None:
-    path = machine.add(1, said("quokka"))
-    put_away(machine, machine.add(2, said("wombat")))
+    path = machine.add(1, build_session("quokka"))
+    put_away(machine, machine.add(2, build_session("wombat")))
     machine.refresh()
     path.unlink()
     found = find(machine, "quokka")
@@ -75,7 +75,7 @@ def test_a_session_that_was_deleted_by_somebody_else_is_none_of_the_trash(machin
 
 
 def test_a_session_at_its_place_is_found_whatever_lies_in_the_trash(machine: Findable) -> None:
-    path = machine.add(1, said("quokka"))
+    path = machine.add(1, build_session("quokka"))
     kept = path.read_bytes()
     machine.refresh()
     put_away(machine, path)
@@ -85,15 +85,15 @@ def test_a_session_at_its_place_is_found_whatever_lies_in_the_trash(machine: Fin
 
 
 def test_a_session_of_the_same_id_in_another_project_is_none_of_the_trash(machine: Findable) -> None:
-    put_away(machine, machine.add(1, said("quokka")))
-    other = machine.add(1, said("quokka"), "-home-dana-other")
+    put_away(machine, machine.add(1, build_session("quokka")))
+    other = machine.add(1, build_session("quokka"), "-home-dana-other")
     machine.refresh()
     other.unlink()
     assert find(machine, "quokka").sessions == 1
 
 
 def test_what_the_trash_has_lost_is_told_as_gone(machine: Findable) -> None:
-    path = machine.add(1, said("quokka"))
+    path = machine.add(1, build_session("quokka"))
     machine.refresh()
     shutil.rmtree(put_away(machine, path).folder)
     assert find(machine, "quokka").unread == 1
@@ -101,7 +101,7 @@ def test_what_the_trash_has_lost_is_told_as_gone(machine: Findable) -> None:
 
 def test_a_full_trash_is_counted_in_several_steps(machine: Findable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_SESSIONS_PER_QUERY", 2)
-    paths = [machine.add(number, said("quokka")) for number in range(5)]
+    paths = [machine.add(number, build_session("quokka")) for number in range(5)]
     machine.refresh()
     for path in paths:
         put_away(machine, path)

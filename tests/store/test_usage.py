@@ -34,7 +34,7 @@ def ask(ledger: Ledger, kind: str, zone: str = "UTC", **wishes: Any) -> UsageRep
     return build_usage_report(ledger.db, UsageRequest(kind, zone=TimeZone(zone), **wishes))
 
 
-def told(found: UsageReport, label: str) -> dict[Any, int]:
+def map_output_tokens(found: UsageReport, label: str) -> dict[Any, int]:
     """Output tokens by label."""
     return {row.labels[label]: row.sum.output for row in found.rows}
 
@@ -72,7 +72,7 @@ EVENING = (
 def test_days_begin_where_somebody_lives_even_within_an_hour(zone: str, expected: dict[str, int]) -> None:
     ledger = at(*EVENING)
     found = ask(ledger, "daily", zone)
-    assert told(found, "day") == expected
+    assert map_output_tokens(found, "day") == expected
     assert (found.total.output, found.total.messages) == (15, 4)
     last = date.fromisoformat(max(expected))
     assert ask(ledger, "model", zone, since=last).total.output == expected[max(expected)]
@@ -84,7 +84,7 @@ def test_clocks_that_change_within_the_year_are_followed() -> None:
         "2026-03-28T22:30:00.000Z", "2026-03-28T23:30:00.000Z", "2026-03-29T21:30:00.000Z", "2026-03-29T22:30:00.000Z"
     )
     expected = {"2026-03-28": 1, "2026-03-29": 6, "2026-03-30": 8}
-    assert told(ask(ledger, "daily", "Europe/Berlin"), "day") == expected
+    assert map_output_tokens(ask(ledger, "daily", "Europe/Berlin"), "day") == expected
 
 
 @given(
@@ -98,22 +98,22 @@ def test_days_are_those_of_the_calendar_in_any_zone(seconds: list[int], zone: st
     for number, moment in enumerate(times):
         day = moment.astimezone(ZoneInfo(zone)).date().isoformat()
         expected[day] = expected.get(day, 0) + (1 << number)
-    assert told(ask(ledger, "daily", zone), "day") == expected
+    assert map_output_tokens(ask(ledger, "daily", zone), "day") == expected
 
 
 def test_weeks_begin_on_monday_and_months_on_their_first_day() -> None:
     ledger = at(
         "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z", "2026-11-08T10:00:00.000Z", "2026-12-01T10:00:00.000Z"
     )
-    assert told(ask(ledger, "weekly"), "week") == {"2026-10-26": 1, "2026-11-02": 6, "2026-11-30": 8}
-    assert told(ask(ledger, "monthly"), "month") == {"2026-11": 7, "2026-12": 8}
+    assert map_output_tokens(ask(ledger, "weekly"), "week") == {"2026-10-26": 1, "2026-11-02": 6, "2026-11-30": 8}
+    assert map_output_tokens(ask(ledger, "monthly"), "month") == {"2026-11": 7, "2026-12": 8}
 
 
 def test_what_has_no_known_time_stands_at_the_end_and_in_no_span_of_days() -> None:
     ledger = at("", "2026-11-03T10:00:00.000Z")
-    assert list(told(ask(ledger, "daily"), "day")) == ["2026-11-03", None]
-    assert told(ask(ledger, "monthly"), "month") == {"2026-11": 2, None: 1}
-    assert told(ask(ledger, "daily", "Asia/Kolkata"), "day") == {"2026-11-03": 2, None: 1}
+    assert list(map_output_tokens(ask(ledger, "daily"), "day")) == ["2026-11-03", None]
+    assert map_output_tokens(ask(ledger, "monthly"), "month") == {"2026-11": 2, None: 1}
+    assert map_output_tokens(ask(ledger, "daily", "Asia/Kolkata"), "day") == {"2026-11-03": 2, None: 1}
     for zone in ("UTC", "Asia/Kolkata"):
         assert ask(ledger, "model", zone, since=date(2000, 1, 1)).total.output == 2
         assert ask(ledger, "model", zone, until=date(2030, 1, 1)).total.output == 2
@@ -122,7 +122,7 @@ def test_what_has_no_known_time_stands_at_the_end_and_in_no_span_of_days() -> No
 def test_both_ends_of_a_span_of_days_count() -> None:
     ledger = at(*(f"2026-11-0{day}T00:00:00.000Z" for day in range(1, 6)))
     found = ask(ledger, "daily", since=date(2026, 11, 2), until=date(2026, 11, 4))
-    assert told(found, "day") == {"2026-11-02": 2, "2026-11-03": 4, "2026-11-04": 8}
+    assert map_output_tokens(found, "day") == {"2026-11-02": 2, "2026-11-03": 4, "2026-11-04": 8}
     far = ask(ledger, "daily", "local", since=date.min, until=date.max)
     assert far.total.output == 31
 
@@ -151,7 +151,7 @@ def test_a_session_tells_what_it_used_in_all_also_what_another_one_pays_for() ->
     ledger.answer("alone", ledger.file("c", talks=1), output_tokens=80)
     ledger.renew()
     found = ask(ledger, "session")
-    assert told(found, "session_id") == {"a": 10, "b": 40, "c": 80}
+    assert map_output_tokens(found, "session_id") == {"a": 10, "b": 40, "c": 80}
     whole = {row.labels["session_id"]: row.whole.output for row in found.rows if row.whole}
     assert whole == {"a": 10, "b": 49, "c": 80}
     (row,) = ask(ledger, "session", since=date(2026, 11, 3), model="opus").rows[:1]
@@ -174,8 +174,8 @@ def test_a_report_without_filters_counts_all_sessions() -> None:
 
 def test_sessions_include_their_sub_agents_and_the_costliest_comes_first() -> None:
     found = ask(shop(), "session")
-    assert told(found, "session_id") == {"b": 40, "a": 30, "c": 80}
-    assert list(told(found, "session_id")) == ["b", "a", "c"]
+    assert map_output_tokens(found, "session_id") == {"b": 40, "a": 30, "c": 80}
+    assert list(map_output_tokens(found, "session_id")) == ["b", "a", "c"]
     assert [row.labels["title"] for row in found.rows] == ["help", "Fix it", None]
     assert [row.labels["gone"] for row in found.rows] == [True, False, False]
     assert (found.with_usage, found.gone) == (3, 1)
@@ -183,13 +183,13 @@ def test_sessions_include_their_sub_agents_and_the_costliest_comes_first() -> No
 
 def test_projects_are_told_by_their_working_folder_else_by_that_of_the_client() -> None:
     found = ask(shop(), "project")
-    assert told(found, "project") == {"/home/dana/shop": 70, "/c/projects/-home-dana-notes": 80}
+    assert map_output_tokens(found, "project") == {"/home/dana/shop": 70, "/c/projects/-home-dana-notes": 80}
     assert [row.labels["sessions"] for row in found.rows] == [2, 1]
 
 
 def test_models_without_a_price_are_unpriced() -> None:
     found = ask(shop(), "model")
-    assert told(found, "model") == {"claude-opus-5": 50, "claude-haiku-4-5": 20, "mystery": 80}
+    assert map_output_tokens(found, "model") == {"claude-opus-5": 50, "claude-haiku-4-5": 20, "mystery": 80}
     assert found.total.unpriced == 80
 
 
@@ -321,7 +321,7 @@ def test_without_a_name_the_zone_is_that_of_the_machine() -> None:
         assert zone.to_day(zone.find_day_start(day)) == named.to_day(named.find_day_start(day)) == to_day_number(day)
         assert zone.to_day(zone.find_day_start(day) - 1) == to_day_number(day) - 1
     assert zone.list_stretches(480_000, 500_000) == named.list_stretches(480_000, 500_000)
-    assert told(ask(at(*EVENING), "daily", ""), "day") == {"2026-11-03": 15}
+    assert map_output_tokens(ask(at(*EVENING), "daily", ""), "day") == {"2026-11-03": 15}
 
 
 def test_stretches_end_where_the_clocks_change() -> None:

@@ -22,7 +22,7 @@ from turnlog.store.index.words import (
 TOKENIZER = "unicode61 remove_diacritics 2"
 
 
-def found(text: str, expression: str) -> bool:
+def is_found(text: str, expression: str) -> bool:
     """Whether FTS5 finds a text by an expression."""
     db = apsw.Connection(":memory:")
     db.execute(f'CREATE VIRTUAL TABLE t USING fts5 (words, tokenize="{TOKENIZER}")')
@@ -47,7 +47,7 @@ def test_an_identifier_falls_into_its_parts(word: str, expected: str) -> None:
     assert " ".join(split_identifier(word)) == expected
 
 
-def taken(text: str) -> dict[str, str]:
+def map_identifiers(text: str) -> dict[str, str]:
     """The identifiers of a text as the index knows them, with their parts."""
     found: dict[str, str] = {}
     for name in NameNumbers([]).select_unknown(find_identifiers(to_indexed_text(text).encode())):
@@ -58,7 +58,7 @@ def taken(text: str) -> dict[str, str]:
 
 def test_each_identifier_of_a_text_is_taken_apart_once() -> None:
     text = "setItem, getUserName; setItem(getUserName)"
-    assert taken(text) == {"setitem": "set item", "getusername": "get user name"}
+    assert map_identifiers(text) == {"setitem": "set item", "getusername": "get user name"}
 
 
 @pytest.mark.parametrize("name", ["getUserName", "HTTPServer2", "größeWert", "aB" * 9, "naïveBayes"])
@@ -69,7 +69,7 @@ def test_the_index_keeps_the_parts_and_the_words_that_an_identifier_falls_into(n
 
 
 def test_plain_words_are_no_identifiers() -> None:
-    assert taken("The quick Brown fox_jumps over 12 URLs, IDs and A1") == {}
+    assert map_identifiers("The quick Brown fox_jumps over 12 URLs, IDs and A1") == {}
 
 
 def test_ascii_text_stays_as_it_is() -> None:
@@ -78,33 +78,33 @@ def test_ascii_text_stays_as_it_is() -> None:
 
 
 def test_random_ids_and_long_words_are_not_taken_apart() -> None:
-    assert taken("toolu_01cDtnieWwVj6wNMPTJMKQ8Z") == {}
-    assert taken("aB" * 1_000_000) == {}
+    assert map_identifiers("toolu_01cDtnieWwVj6wNMPTJMKQ8Z") == {}
+    assert map_identifiers("aB" * 1_000_000) == {}
 
 
 def test_an_identifier_glued_to_other_scripts_is_taken_apart() -> None:
-    assert taken("調べるgetUserName関数") == {"getusername": "get user name"}
+    assert map_identifiers("調べるgetUserName関数") == {"getusername": "get user name"}
 
 
 @pytest.mark.parametrize("text", ["größeWert", "→getUser │setItem", "naïveBayes"])
 def test_an_identifier_outside_ascii_is_the_word_that_the_tokenizer_makes(text: str) -> None:
-    assert taken(text)
-    assert all(found(text, f'"{word}"') for word in taken(text))
+    assert map_identifiers(text)
+    assert all(is_found(text, f'"{word}"') for word in map_identifiers(text))
 
 
 @pytest.mark.parametrize("piece", ["日本", "本語", "語を", "日本語", "한국", "ไทย", "ひらがな", "𠮷野"])
 def test_any_piece_of_a_sentence_without_spaces_is_a_phrase(piece: str) -> None:
-    assert found("これは日本語を話すひらがなtext한국어ภาษาไทย𠮷野家です", f'"{to_query_text(piece)}"')
+    assert is_found("これは日本語を話すひらがなtext한국어ภาษาไทย𠮷野家です", f'"{to_query_text(piece)}"')
 
 
 def test_what_is_glued_to_such_a_script_is_a_word_of_its_own() -> None:
-    assert found("日本語text", '"text"')
-    assert found("日本語text", f'"{to_query_text("語text")}"')
-    assert not found("日本語text", f'"{to_query_text("日語")}"')
+    assert is_found("日本語text", '"text"')
+    assert is_found("日本語text", f'"{to_query_text("語text")}"')
+    assert not is_found("日本語text", f'"{to_query_text("日語")}"')
 
 
 def test_colours_of_a_terminal_do_not_hide_a_word() -> None:
-    assert found("\x1b[31mfailed\x1b[0m: one", '"failed"')
+    assert is_found("\x1b[31mfailed\x1b[0m: one", '"failed"')
 
 
 def test_nul_and_half_surrogates_are_replaced() -> None:
@@ -123,7 +123,7 @@ def test_whatever_a_text_holds_it_can_be_indexed(text: str) -> None:
 @given(st.text(st.characters(codec="ascii"), max_size=200), st.from_regex(r"[a-z]{2,6}[A-Z][a-z]{2,6}", fullmatch=True))
 def test_the_parts_of_an_identifier_are_found_wherever_it_stands(around: str, name: str) -> None:
     text = f"{around} {name} {around}"
-    assert taken(text)[name.lower()] == " ".join(dict.fromkeys(split_identifier(name)))
+    assert map_identifiers(text)[name.lower()] == " ".join(dict.fromkeys(split_identifier(name)))
 
 
 def test_facets_say_all_that_is_known_of_a_text() -> None:

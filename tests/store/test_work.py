@@ -39,13 +39,13 @@ def work(desk: Desk, limits: CommitLimits) -> tuple[int, Content]:
     """How many commits it takes to read everything, and what the index holds then."""
     commits: list[int] = []
 
-    def committed() -> bool:
+    def note_commit() -> bool:
         commits.append(1)
         return False
 
     with Store.open(desk.data) as store:
         found = find_index_changes(store.db, [desk.config])
-        store.db.set_commit_hook(committed)
+        store.db.set_commit_hook(note_commit)
         RefreshWork(store.db, ignore_progress, sum(item.more for item in found.files), limits).run(found.files)
         return len(commits), content(store.db)
 

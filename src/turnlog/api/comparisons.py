@@ -26,7 +26,7 @@ class ComparedTurn(Struct, frozen=True):
     turn: int
     started: str | None
     prompt: str
-    """The beginning of what was typed, with secrets masked."""
+    """The beginning of what was typed, or what a background task reported in short, with secrets masked."""
     outcome: str
     calls: int
     failed: int
@@ -175,7 +175,7 @@ def _build_turn(turn: Turn, redactor: Redactor) -> ComparedTurn:
     return ComparedTurn(
         turn.number,
         turn.started_at,
-        redactor.redact_text(turn.text)[:_MAX_PROMPT_CHARS],
+        redactor.redact_text((turn.origin and turn.origin.summary) or turn.text)[:_MAX_PROMPT_CHARS],
         turn.outcome,
         len(turn.calls),
         sum(call.is_error is True for call in turn.calls),

@@ -44,6 +44,8 @@ class BoardSession(Struct, frozen=True):
     state: SessionState
     cost_usd: float | None
     """What it has cost so far, sub-agents included; None while that is unknown."""
+    last_sentence: str = ""
+    """What the model said last, without Markdown."""
 
 
 class BoardList(Struct, frozen=True):
@@ -117,6 +119,7 @@ def to_board_session(row: BoardRow, cost: float | None, ref: str | None = None) 
         to_iso_time(datetime.fromtimestamp(row.written, UTC)) or "",
         row.state,
         cost,
+        row.last_sentence,
     )
 
 

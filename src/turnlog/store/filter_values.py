@@ -89,8 +89,10 @@ def _is_project(cwd: str | None, folder: str, value: str) -> bool:
 
 
 def _is_below_folder(parts: list[str], value: str) -> bool:
-    expanded = os.path.expanduser(value)  # noqa: PTH111 - Path raises for ~nobody
-    wanted = [_split_path(value), _split_path(os.path.abspath(expanded)), _split_path(os.path.realpath(expanded))]  # noqa: PTH100
+    wanted = [_split_path(value)]
+    if "\0" not in value:  # which no folder of a file system has in its name, but one in a transcript may
+        expanded = os.path.expanduser(value)  # noqa: PTH111 - Path raises for ~nobody
+        wanted += [_split_path(os.path.abspath(expanded)), _split_path(os.path.realpath(expanded))]  # noqa: PTH100
     return any(parts[: len(folder)] == folder for folder in wanted)
 
 
@@ -115,6 +117,19 @@ def match_sessions(db: apsw.Connection, value: str) -> ScopeMatch:
 
     near = tuple(get_close_matches(start, {uuid[: len(start)].lower() for uuid in ids.values()}, _MAX_SUGGESTIONS, 0.7))
     return ScopeMatch([], near or _suggest_names(value, {title[:60] for _, title in titles}))
+
+
+def match_branches(db: apsw.Connection, value: str) -> ScopeMatch:
+    """Find the sessions whose last Git branch equals a value or, failing that, fits it as a pattern or contains it."""
+    rows: list[Any] = db.execute(
+        "SELECT session, git_branch FROM file WHERE kind = 'session' AND git_branch IS NOT NULL"
+    ).fetchall()
+    wanted = value.casefold()
+    for fits in (wanted.__eq__, lambda name: fnmatchcase(name, wanted), lambda name: wanted in name):
+        names = {name for name in {name for _, name in rows} if fits(name.casefold())}
+        if names:
+            return ScopeMatch(sorted({number for number, name in rows if name in names}))
+    return ScopeMatch([], _suggest_names(value, {name for _, name in rows}))
 
 
 def _iter_titles(db: apsw.Connection) -> Iterator[tuple[int, str]]:

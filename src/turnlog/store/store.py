@@ -20,17 +20,23 @@ from turnlog.store.file_lock import enable_write_ahead_log, open_write_transacti
 from turnlog.store.index.file_changes import TranscriptLister
 from turnlog.store.index.full_text_pieces import prepare_full_text
 from turnlog.store.index.refresh import RefreshResult, ignore_progress, refresh_index
+from turnlog.store.index.shards import (
+    attach_shards,
+    get_shard_path,
+    list_full_text_tables,
+    list_schemas,
+    put_shards_aside,
+)
 from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.session_counts import count_sessions
 
 if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
-INDEX_VERSION = 11
+INDEX_VERSION = 12
 """The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
-_FULL_TEXT_TABLES = ("said", "done", "hump")
 _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
@@ -41,7 +47,7 @@ TellUser = Callable[[str], object]
 class IndexStatus(NamedTuple):
     path: str
     size: int
-    """The size of the file in bytes once the log is merged into it."""
+    """The size of the index and its shards in bytes once their logs are merged."""
     sessions: int
     without_conversation: int
     without_transcript: int
@@ -71,7 +77,9 @@ class Store:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             store = cls(_connect_index(folder / name, tell), folder / name, tell, is_temporary=False)
             with try_lock_file(store.lock):  # opening succeeds even on a read-only disk; locking doesn't
-                return store
+                pass
+            store.update_shards()
+            return store
         except apsw.FullError:
             raise TurnlogError(
                 f"{folder}: the disk is full; free some space, or set TURNLOG_HOME to a different folder"
@@ -84,6 +92,28 @@ class Store:
 
         path = Path(mkdtemp(prefix="turnlog-")) / name
         return cls(_connect_index(path, tell), path, tell, is_temporary=True)
+
+    def update_shards(self) -> None:
+        """Attach the shards that the index has by now, and give up those that are missing or unusable."""
+        if self.db.in_transaction:
+            return
+        try:
+            unusable = attach_shards(self.db)
+        except (apsw.LockedError, apsw.SQLError, *DAMAGE_ERRORS):
+            return  # a query is still reading from them, or the index itself is damaged, which its reader will report
+        if unusable:
+            self._give_up_shards(unusable)
+
+    def _give_up_shards(self, numbers: Sequence[int]) -> bool:
+        """Move shards aside, so that their part is read again; return whether the lock was free."""
+        from turnlog.store.index.shard_repair import drop_shards
+
+        with try_lock_file(self.lock) as is_ours:
+            if is_ours:
+                drop_shards(self.db, numbers)
+        names = ", ".join(get_shard_path(self.path, number).name for number in numbers)
+        self._tell(f"{self.folder / names}: missing or damaged; this part of the index will be rebuilt")
+        return is_ours
 
     def __enter__(self) -> Store:
         return self
@@ -107,15 +137,24 @@ class Store:
         *,
         is_whole: bool = True,
         is_stopped: Callable[[], bool] = lambda: False,
+        leaves_identifiers: bool = False,
     ) -> RefreshResult:
         """Bring the index up to date, or until `is_stopped` returns True; rebuild it if it turns out to be damaged.
 
-        Unless `is_whole` is set, the rest of large changes is left to a filler (`store.fill_process`).
+        Unless `is_whole` is set, the rest of large changes is left to a filler (`store.fill_process`); with
+        `leaves_identifiers`, so are the parts of their identifiers.
         """
 
         def refresh() -> RefreshResult:
             return refresh_index(
-                self.db, self.lock, config_dirs, progress, lister, is_whole=is_whole, is_stopped=is_stopped
+                self.db,
+                self.lock,
+                config_dirs,
+                progress,
+                lister,
+                is_whole=is_whole,
+                is_stopped=is_stopped,
+                leaves_identifiers=leaves_identifiers,
             )
 
         try:
@@ -145,14 +184,17 @@ class Store:
         try:
             for table in _PLAIN_TABLES:
                 self.db.execute(f"SELECT * FROM {table} LIMIT 1").fetchall()
-            for table in _FULL_TEXT_TABLES:
-                self.db.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ?", ("any",)).fetchone()
+            tables = [*list_full_text_tables(self.db), *((schema, "hump") for schema in list_schemas(self.db))]
+            for schema, table in tables:
+                self.db.execute(f"SELECT 1 FROM {schema}.{table} WHERE {table} MATCH ?", ("any",)).fetchone()
         except (apsw.SQLError, *DAMAGE_ERRORS):
             return True
         return False
 
     def recreate_index(self, damage: Exception) -> None:
-        """Move the index aside and create an empty one."""
+        """Move the index aside and create an empty one; if only shards are damaged, move these aside."""
+        if self._give_up_damaged_shards():
+            return
         self.db.close()
         with try_lock_file(self.lock) as is_ours:
             if not is_ours:
@@ -161,6 +203,13 @@ class Store:
                 )
             _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect_index(self.path, self._tell)
+
+    def _give_up_damaged_shards(self) -> bool:
+        """Return whether shards were damaged and have been moved aside."""
+        from turnlog.store.index.shard_repair import find_damaged_shards
+
+        numbers = find_damaged_shards(self.db)
+        return bool(numbers) and self._give_up_shards(numbers)
 
     @property
     def folder(self) -> Path:
@@ -175,7 +224,7 @@ class Store:
         one = self.db.execute
         return IndexStatus(
             str(self.path),
-            self.db.pragma("page_count") * self.db.pragma("page_size"),
+            sum(self._measure_size(name) for name in list_schemas(self.db)),
             *count_sessions(self.db),
             one("SELECT count(*) FROM file").get,
             one("SELECT count(*) FROM file WHERE gone IS NOT NULL").get,
@@ -185,6 +234,9 @@ class Store:
             one("SELECT count(DISTINCT key) FROM answer").get,
             one("SELECT count(DISTINCT id) FROM call").get,
         )
+
+    def _measure_size(self, schema: str) -> int:
+        return int(self.db.pragma("page_count", schema=schema) * self.db.pragma("page_size", schema=schema))
 
 
 def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
@@ -265,6 +317,7 @@ def _create_tables(db: apsw.Connection) -> None:
 
 def _put_old_aside(path: Path, why: str, tell: TellUser) -> None:
     aside = put_database_aside(path)
+    put_shards_aside(path)
     tell(f"{path} {why}; it will be rebuilt (the old file is kept as {aside.name})")
 
 

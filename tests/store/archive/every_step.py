@@ -21,7 +21,7 @@ from turnlog.store.archive.prune import PruneRules, prune_archive
 CALLS = {"open", "write", "fsync", "close", "mkdir", "rename", "replace", "unlink", "flock", "fstat", "read"}
 
 
-def prepared(folder: Path) -> Place:
+def prepare_place(folder: Path) -> Place:
     """Two sessions are archived; then one grows, the other is rewritten, and a third appears."""
     place = Place(folder, CutSizes(blob=400, small=50))
     place.session(b"a" * 1000)
@@ -73,7 +73,7 @@ def check(place: Place, folder: Path) -> None:
 def steps(folder: Path) -> int:
     """Kill at every step; how many there are."""
     now, first = folder / "now", folder / "first"
-    prepared(now)
+    prepare_place(now)
     now.rename(first)  # the path of a config folder is part of a session's name: all copies have the same
     for step in itertools.count(1):
         shutil.rmtree(now, ignore_errors=True)

@@ -16,7 +16,7 @@ from turnlog.store.archive.manifest import KeptFile
 OLD, NEW = bytes(range(250)) * 4, bytes(reversed(range(250))) * 4
 
 
-def taken(path: Path, folder: Path, change: Callable[[int], None]) -> bytes:
+def take_changing_file(path: Path, folder: Path, change: Callable[[int], None]) -> bytes:
     """Take a file that is changed after each block that is read of it; `change` gets the number of the block."""
     blobs, read = Blobs(folder), [0]
 
@@ -49,12 +49,12 @@ def test_what_it_grows_by_is_left_to_the_next_time(path: Path, tmp_path: Path) -
         with path.open("ab") as file:
             file.write(b"more")
 
-    assert taken(path, tmp_path / "blobs", grow) == OLD
+    assert take_changing_file(path, tmp_path / "blobs", grow) == OLD
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 150, 999])
 def test_a_file_that_is_cut_is_taken_as_it_is_then(path: Path, tmp_path: Path, size: int) -> None:
-    assert taken(path, tmp_path / "blobs", lambda block: os.truncate(path, size)) == OLD[:size]
+    assert take_changing_file(path, tmp_path / "blobs", lambda block: os.truncate(path, size)) == OLD[:size]
 
 
 @pytest.mark.parametrize("at", [1, 5, 10])
@@ -64,7 +64,7 @@ def test_a_file_that_is_rewritten_in_place_is_taken_as_it_is_then(path: Path, tm
             with path.open("r+b") as file:
                 file.write(NEW)
 
-    assert taken(path, tmp_path / "blobs", rewrite) == NEW
+    assert take_changing_file(path, tmp_path / "blobs", rewrite) == NEW
 
 
 def test_a_file_that_is_replaced_is_taken_as_it_was(path: Path, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_file_that_is_replaced_is_taken_as_it_was(path: Path, tmp_path: Path) 
         if os.name != "nt":
             (tmp_path / "other").replace(path)
 
-    assert taken(path, tmp_path / "blobs", replace) == OLD
+    assert take_changing_file(path, tmp_path / "blobs", replace) == OLD
 
 
 def test_a_file_that_is_rewritten_without_end_is_given_up(path: Path, tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ def test_a_file_that_is_rewritten_without_end_is_given_up(path: Path, tmp_path: 
             file.write(os.urandom(1000))
 
     with pytest.raises(Changed, match="the next run will archive it"):
-        taken(path, tmp_path / "blobs", rewrite)
+        take_changing_file(path, tmp_path / "blobs", rewrite)

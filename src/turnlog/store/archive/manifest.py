@@ -16,6 +16,7 @@ from turnlog.entries.layout import SessionFile, is_session_id, list_folder, scan
 from turnlog.entries.path_escapes import escape_path, unescape_path
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable_write
+from turnlog.work_progress import report_items
 
 MANIFEST_FORMAT = 1
 _MAX_MANIFEST_BYTES = 256 << 20
@@ -167,12 +168,12 @@ class Manifests:
 
     def iter_manifests(self) -> Iterator[SessionManifest | Unreadable]:
         """Yield every generation of every session or, for a damaged one, the error."""
-        for name, numbers in self.list_generations().items():
-            for number in numbers:
-                try:
-                    yield self.read(name, number)
-                except Unreadable as error:
-                    yield error
+        generations = [(name, number) for name, numbers in self.list_generations().items() for number in numbers]
+        for name, number in report_items("reading the archive", generations):
+            try:
+                yield self.read(name, number)
+            except Unreadable as error:
+                yield error
 
     def write(self, manifest: SessionManifest) -> None:
         """Write a manifest in place of the previous one."""

@@ -7,13 +7,13 @@ The list is built from a handful of index queries, without reading session files
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 from msgspec import Struct
 
-from turnlog.session.clock import parse_timestamp
+from turnlog.session.clock import parse_timestamp, to_epoch_seconds
 from turnlog.store.insight.family import (
     FamilyNode,
     FamilyOrigin,
@@ -27,21 +27,26 @@ from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, add_usage_sums, sum_
 
 _FILE_QUERY = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions
-    FROM file WHERE kind = 'session'
+    FROM file WHERE kind = 'session' AND {session}
 """
-_SPENT_QUERY = "SELECT session, sum(cost), sum(unpriced), sum(messages) FROM spend GROUP BY session"
+_SPENT_QUERY = "SELECT session, sum(cost), sum(unpriced), sum(messages) FROM spend WHERE {session} GROUP BY session"
 _MODEL_QUERY = """
-    SELECT session, name.text FROM spend JOIN name ON name.id = model GROUP BY session, model
+    SELECT session, name.text FROM spend JOIN name ON name.id = model WHERE {session} GROUP BY session, model
     ORDER BY session, sum(messages) DESC
 """
 _CALL_QUERY = """
-    SELECT session, sum(calls) FROM (SELECT file, count(*) AS calls FROM call GROUP BY file) JOIN file ON id = file
-    GROUP BY session
+    SELECT session, sum(calls)
+    FROM (SELECT file, count(*) AS calls FROM (SELECT file FROM call WHERE {file}) GROUP BY file)
+    JOIN file ON id = file GROUP BY session
 """
+_CHOSEN_SESSIONS = "session IN (SELECT value FROM json_each(?))"
 _TOOL_QUERY = """
     SELECT session, name.text, count(DISTINCT call.id), count(DISTINCT iif(failed, call.id, NULL))
-    FROM file JOIN call ON call.file = file.id JOIN name ON name.id = call.tool
-    WHERE session IN (SELECT value FROM json_each(?)) GROUP BY session, call.tool ORDER BY session, 3 DESC, 2
+    FROM (
+        SELECT * FROM call
+        WHERE file IN (SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?)))
+    ) AS call JOIN file ON file.id = call.file JOIN name ON name.id = call.tool
+    GROUP BY session, call.tool ORDER BY session, 3 DESC, 2
 """
 
 
@@ -111,12 +116,18 @@ def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
     return (*(files or ()), *(spent or ()))
 
 
-def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[CatalogSession]:
-    """List all sessions, grouped by family, newest family first."""
-    rows = list_family_rows(db)
+def list_catalog(
+    db: apsw.Connection, archived: Collection[str] = (), *, newest: int | None = None
+) -> list[CatalogSession]:
+    """List all sessions, or only the `newest`, grouped by family, newest family first.
+
+    If only some are listed, the messages that they share with older sessions are neither counted nor do they tell where
+    a session comes from.
+    """
+    rows = list_family_rows(db, newest)
     homes = find_worktrees(row.cwd for row in rows if row.cwd)
-    facts = _CatalogFacts(db)
-    projects = build_project_trees(rows, iter_shared_messages(db), homes, archived)
+    facts = _CatalogFacts(db, None if newest is None else [row.file for row in rows])
+    projects = build_project_trees(rows, iter_shared_messages(db) if newest is None else (), homes, archived)
     families = [list(_iter_family(project, top, facts)) for project in projects for top in project.sessions]
     families.sort(key=lambda family: max(item.last for item in family), reverse=True)
     return [item for family in families for item in family]
@@ -134,15 +145,24 @@ def _iter_family(project: ProjectTree, top: FamilyNode, facts: _CatalogFacts) ->
 class _CatalogFacts:
     """Details from the index that the tree doesn't contain, by file and by session."""
 
-    def __init__(self, db: apsw.Connection) -> None:
-        self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_FILE_QUERY)}
-        self.spent: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_SPENT_QUERY)}
-        self.calls: dict[int, int] = dict(db.execute(_CALL_QUERY))
+    def __init__(self, db: apsw.Connection, files: Sequence[int] | None) -> None:
+        chosen = None if files is None else str(_find_session_numbers(db, files))
+
+        def select(query: str) -> Any:
+            if chosen is None:
+                return db.execute(query.format(session=1, file=1))
+            files = f"file IN (SELECT id FROM file WHERE {_CHOSEN_SESSIONS})"
+            return db.execute(query.format(session=_CHOSEN_SESSIONS, file=files), (chosen,))
+
+        self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in select(_FILE_QUERY)}
+        self.spent: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in select(_SPENT_QUERY)}
+        self.calls: dict[int, int] = dict(select(_CALL_QUERY))
         self.models: dict[int, list[str]] = {}
-        for session, model in db.execute(_MODEL_QUERY):
+        for session, model in select(_MODEL_QUERY):
             self.models.setdefault(session, []).append(model)
         self.own_cost = {session: cost for session, (cost, *_) in self.spent.items()}
-        self._add_shared(db)
+        if chosen is None:
+            self._add_shared(db)
 
     def _add_shared(self, db: apsw.Connection) -> None:
         """Count all messages in each session, including those that appeared first in a different session."""
@@ -159,7 +179,7 @@ class _CatalogFacts:
         # If a file was written just before it was indexed, the index stores no time, because it may be written again.
         mtime_ns = mtime_ns or _read_mtime_ns(row.path)
         cost, unpriced, messages = self.spent.get(number, (0, 0, 0))
-        started, ended = parse_timestamp(row.started), parse_timestamp(row.ended)
+        started, ended = _parse_seconds(row.started), _parse_seconds(row.ended)
         return CatalogSession(
             number=number,
             uuid=row.session_id,
@@ -175,8 +195,8 @@ class _CatalogFacts:
             version=version,
             started=row.started,
             ended=row.ended,
-            last=ended.timestamp() if ended else mtime_ns / 1e9,
-            seconds=(ended - started).total_seconds() if started and ended and ended >= started else None,
+            last=mtime_ns / 1e9 if ended is None else ended,
+            seconds=None if started is None or ended is None or ended < started else round(ended - started, 3),
             size=row.size,
             mtime_ns=mtime_ns,
             prompts=row.prompts,
@@ -195,6 +215,20 @@ class _CatalogFacts:
             is_archived=node.is_archived,
             talks=row.talks,
         )
+
+
+def _find_session_numbers(db: apsw.Connection, files: Sequence[int]) -> list[int]:
+    query = "SELECT DISTINCT session FROM file WHERE id IN (SELECT value FROM json_each(?))"
+    return [session for (session,) in db.execute(query, (str(list(files)),))]
+
+
+def _parse_seconds(text: str | None) -> float | None:
+    """Parse a timestamp as seconds since 1970; quickly if it is written as the client does."""
+    is_usual = text is not None and len(text) == 24 and text[19] == "." and text[20:23].isdecimal()
+    if text is not None and is_usual and (seconds := to_epoch_seconds(text)):
+        return seconds + int(text[20:23]) / 1000
+    time = parse_timestamp(text)
+    return None if time is None else time.timestamp()
 
 
 def _read_mtime_ns(path: str) -> int:

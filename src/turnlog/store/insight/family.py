@@ -31,6 +31,13 @@ _ROW_QUERY = """
     FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project
     WHERE file.kind = 'session'
 """
+_NEWEST_CLAUSE = """
+    AND file.id IN (
+        SELECT id FROM file WHERE kind = 'session' AND (is_session OR offset = 0)
+        ORDER BY ended IS NULL, ended DESC, id LIMIT ?
+    )
+"""
+"""Of files that were not read yet, the newest were noted first (`store.index.file_changes`)."""
 _SHARED_QUERY = """
     SELECT answer.key, answer.file FROM answer JOIN file ON file.id = answer.file AND file.kind = 'session'
     WHERE answer.key IN (SELECT key FROM answer GROUP BY key HAVING count(*) > 1)
@@ -120,11 +127,12 @@ class Worktree(NamedTuple):
     name: str
 
 
-def list_family_rows(db: apsw.Connection) -> list[FamilyRow]:
-    """List all session files in the index."""
+def list_family_rows(db: apsw.Connection, newest: int | None = None) -> list[FamilyRow]:
+    """List the session files in the index, or only the `newest`."""
+    rows = db.execute(_ROW_QUERY) if newest is None else db.execute(_ROW_QUERY + _NEWEST_CLAUSE, (newest,))
     return [
         FamilyRow(file, uuid, path, folder, bool(gone), size, prompts, agents, bool(talks), *rest)
-        for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in db.execute(_ROW_QUERY)
+        for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in rows
     ]
 
 

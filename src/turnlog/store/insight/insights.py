@@ -10,8 +10,8 @@ import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
-from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
+from turnlog.store.usage.usage_slices import build_hour_scope, to_week_hour
 
 _KIND_NAMES = list(TEXT_KINDS)
 _PROMPT_KIND, _CALL_KIND = _KIND_NAMES.index("prompt"), _KIND_NAMES.index("call")
@@ -85,17 +85,12 @@ class BusyFile(NamedTuple):
 
 def count_messages_by_hour(db: apsw.Connection, request: UsageRequest) -> list[list[int]]:
     """Count messages by day of the week (from Monday) and hour of the day, in the request's time zone."""
-    wanted = build_spend_filter(db, request).with_condition("hour >= 0")
-    for bound, sign in ((request.since, ">="), (request.until, "<")):
-        if bound is not None:
-            wanted = wanted.with_condition(f"hour {sign} ?", _to_hour(request.zone, bound, later=sign == "<"))
+    wanted = build_hour_scope(db, request)
     counts = [[0] * 24 for _ in range(7)]
     stretches = list_clock_stretches(db, request.zone)
     for hour, messages in db.execute(f"SELECT hour, sum(messages) {wanted.sql} GROUP BY hour", wanted.values):
-        ahead = next((item.offset for item in reversed(stretches) if item.hour <= hour), stretches[0].offset)
-        local = hour + ahead // 3600
-        # The first of January 1970 was a Thursday.
-        counts[(local // 24 + 3) % 7][local % 24] += messages
+        day, hour_of_day = to_week_hour(hour, stretches)
+        counts[day][hour_of_day] += messages
     return counts
 
 
@@ -152,10 +147,6 @@ def _iter_client_time_bounds(request: UsageRequest) -> Iterator[tuple[str, str]]
     """Yield the bounds in the UTC format that Claude Code writes, in which times sort as text."""
     for sign, seconds in _iter_second_bounds(request):
         yield sign, datetime.fromtimestamp(max(seconds, 0), UTC).isoformat()[:19]
-
-
-def _to_hour(zone: TimeZone, day: date, *, later: bool) -> int:
-    return zone.find_day_start(_get_next_day(day) if later else day) // 3600
 
 
 def _get_next_day(day: date) -> date:

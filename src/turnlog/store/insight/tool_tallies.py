@@ -21,7 +21,7 @@ WHERE started GLOB '[0-9][0-9][0-9][0-9]-*' AND ended GLOB '[0-9][0-9][0-9][0-9]
 _ONCE_QUERY = """
 SELECT min(tool) AS tool, min(started) AS started, min(ended) AS ended, max(failed) AS failed,
        max(given) AS given, max(got) AS got
-FROM call {where} GROUP BY id {having}
+FROM (SELECT * FROM call {where}) GROUP BY id {having}
 """
 
 

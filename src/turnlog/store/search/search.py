@@ -9,12 +9,15 @@ the files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import merge
+from itertools import islice
 from math import log
 from typing import Any, Literal, NamedTuple
 
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.index.shards import list_text_schemas
 from turnlog.store.search.match_expression import SearchPlan, exclude_sessions, restrict_to_kinds
 from turnlog.store.search.passages import PassagePlace, PassageReader, Passages
 from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
@@ -130,6 +133,8 @@ class SearchOutcome(NamedTuple):
     """Matches in turnlog's trash."""
     loosened: tuple[LoosenedWord, ...] = ()
     """The words that found nothing, and what was searched for instead (`loose_search`)."""
+    plan: SearchPlan | None = None
+    """What was searched for; for loosened words, their replacements."""
 
 
 def search_index(
@@ -141,7 +146,7 @@ def search_index(
 ) -> SearchOutcome:
     """Find the texts that match a plan, except those in the trash."""
     engine = _SearchEngine(db, plan, options, read, trash.sql_bound)
-    outcome = engine.find_hits()
+    outcome = engine.find_hits()._replace(plan=plan)
     if not trash.sessions:
         return outcome
     return outcome._replace(left_out=count_left_out(db, trash, engine.widest, engine.times))
@@ -159,11 +164,7 @@ class _SearchEngine:
         self.is_bounded = False
         self.cut: tuple[str, ...] = ()
         self.widest = plan.expression
-        self.times = "".join(
-            f" AND time {sign} {time:d}"
-            for sign, time in ((">=", plan.after), ("<", plan.before), (">", plan.before and 0))
-            if time is not None
-        )
+        self.times = plan.sql_bounds
         self.bounds = self.times + bound
 
     def find_hits(self) -> SearchOutcome:
@@ -243,11 +244,17 @@ class _SearchEngine:
         return further
 
     def _select_newest(self, table: str, expression: str, most: int) -> list[IndexTextRow]:
-        rows: list[Any] = self.db.execute(
-            f"SELECT text.id, file, offset, kind, time FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
-            f" WHERE {table} MATCH ?{self.bounds} ORDER BY {table}.rowid DESC LIMIT {most}",
-            (expression,),
-        ).fetchall()
+        found: list[Any] = [
+            self.db.execute(
+                f"SELECT text.id, file, offset, kind, time FROM {schema}.{table} CROSS JOIN {schema}.text"
+                f" ON text.id = {table}.rowid WHERE {table} MATCH ?{self.bounds}"
+                f" ORDER BY {table}.rowid DESC LIMIT {most}",
+                (expression,),
+            )
+            for schema in list_text_schemas(self.db, table)
+        ]
+        # Each shard is read only as far as its rows are among the newest of all.
+        rows: list[Any] = found[0].fetchall() if len(found) == 1 else list(islice(merge(*found, reverse=True), most))
         self.is_bounded |= 1 < len(rows) == most
         return rows
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from turnlog.store.index.shards import list_full_text_tables
 from turnlog.store.search.match_expression import restrict_to_sessions
 
 _TRASH_ENTRY_NAME = re.compile(r"\d{8}T[\d.]+Z-(?P<session>.+)")
@@ -105,9 +106,9 @@ def count_left_out(db: apsw.Connection, trash: TrashedSessions, expression: str,
     numbers = list(trash.sessions)
     for start in range(0, len(numbers), _MAX_SESSIONS_PER_QUERY):
         wanted = restrict_to_sessions(expression, numbers[start : start + _MAX_SESSIONS_PER_QUERY])
-        for table in ("said", "done"):
+        for schema, table in list_full_text_tables(db):
             rows: list[Any] = db.execute(
-                f"SELECT file, count(*) FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
+                f"SELECT file, count(*) FROM {schema}.{table} CROSS JOIN {schema}.text ON text.id = {table}.rowid"
                 f" WHERE {table} MATCH ?{bounds} GROUP BY file",
                 (wanted,),
             ).fetchall()

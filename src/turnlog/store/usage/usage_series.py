@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.store.usage.time_zones import format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_day_expression, build_usage_scope
+from turnlog.store.usage.usage_slices import UNKNOWN_MODEL, load_session_folders
 
 if TYPE_CHECKING:
     import apsw
@@ -24,10 +25,14 @@ class UsagePoint(NamedTuple):
     session: int
     project: str
     model: str
-    cost: int
+    cost: float
     """In pico dollars."""
-    tokens: int
-    messages: int
+    tokens: float
+    messages: float
+    tool: str = ""
+    """If the usage is divided by tool."""
+    calls: int = 0
+    """If calls are counted, nothing else is."""
 
 
 def list_usage_points(db: apsw.Connection, request: UsageRequest) -> list[UsagePoint]:
@@ -36,13 +41,8 @@ def list_usage_points(db: apsw.Connection, request: UsageRequest) -> list[UsageP
     wanted = wanted.with_condition("hour >= 0")
     query = _SERIES_QUERY.format(day=build_day_expression(stretches), rows=wanted.sql)
     names = dict(db.execute("SELECT id, text FROM name"))
-    projects = dict(
-        db.execute(
-            "SELECT session.id, coalesce(cwd, name.text) FROM session JOIN name ON name.id = project"
-            " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
-        )
-    )
+    projects = load_session_folders(db)
     return [
-        UsagePoint(format_day(day), session, str(projects.get(session)), names.get(model) or "unknown", *sums)
+        UsagePoint(format_day(day), session, str(projects.get(session)), names.get(model) or UNKNOWN_MODEL, *sums)
         for day, session, model, *sums in db.execute(query, wanted.values)
     ]

@@ -86,7 +86,7 @@ def ask(library: SessionLibrary) -> Ask:
     return do
 
 
-def quoted(answer: str) -> str:
+def extract_quote(answer: str) -> str:
     """What an answer quotes; fails if the quote can't be told from the rest."""
     found = QUOTE.search(answer)
     assert found, answer

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import HOSTILE, harmful
-from tests.mcp.conftest import OWN, Shelf, call_every_tool, quoted
+from tests.mcp.conftest import OWN, Shelf, call_every_tool, extract_quote
 from tests.session.build import Build
 from turnlog.mcp.library import SessionLibrary
 from turnlog.mcp.pages import count_tokens
@@ -54,7 +54,7 @@ def test_every_answer_quotes_hostile_text_safely(shelf: Shelf, library: SessionL
         json.dumps(answer.text).encode()
         answer.text.encode()
         if not answer.is_error:
-            inside = quoted(answer.text)
+            inside = extract_quote(answer.text)
             assert "do it" not in answer.text.replace(inside, "")
 
 
@@ -107,8 +107,8 @@ def test_broken_files_are_read_as_far_as_possible(shelf: Shelf, library: Session
     build.answer("fine")
     path = shelf.add(OWN, build)
     path.write_bytes(b"\xff\xfe\x00junk\n{broken\n" + path.read_bytes() + b'{"type":"user","mess')
-    assert "hello" in quoted(call_tool(library, "get_turns", {"session": OWN}).text)
-    assert "hello" in quoted(call_tool(library, "search_sessions", {"query": "hello"}).text)
+    assert "hello" in extract_quote(call_tool(library, "get_turns", {"session": OWN}).text)
+    assert "hello" in extract_quote(call_tool(library, "search_sessions", {"query": "hello"}).text)
 
 
 def test_a_session_without_turns_is_no_failure_of_the_server(shelf: Shelf, library: SessionLibrary) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.conftest import FOREIGN, OWN, Ask, Shelf, quoted
+from tests.mcp.conftest import FOREIGN, OWN, Ask, Shelf, extract_quote
 from tests.session.build import Build
 from turnlog.mcp.library import SessionLibrary
 from turnlog.mcp.project_scope import ProjectScope
@@ -118,7 +118,7 @@ def test_lists_and_reports_leave_other_projects_out(shelf: Shelf, ask: Ask) -> N
         *(ask("get_usage", by=kind) for kind in ("daily", "session", "project", "model", "tool")),
     ):
         assert MARK not in answer
-        assert "bank" not in quoted(answer)
+        assert "bank" not in extract_quote(answer)
         assert FOREIGN[:8] not in answer
 
 

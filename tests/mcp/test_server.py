@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.conftest import FOREIGN, OWN, Shelf, call_until_indexed, quoted, with_client
+from tests.mcp.conftest import FOREIGN, OWN, Shelf, call_until_indexed, extract_quote, with_client
 from tests.session.build import Build
 from turnlog.mcp.pages import count_tokens
 
@@ -58,7 +58,7 @@ def test_a_client_searches_and_reads_on_from_a_hit(shelf: Shelf) -> None:
             await call_until_indexed(client, "get_turns", session=OWN[:8]),
         ]
 
-    search, turns = map(quoted, with_client(shelf, work))
+    search, turns = map(extract_quote, with_client(shelf, work))
     assert "aaaaaaaa" in search
     assert "turn 1, prompt" in search
     assert "bbbbbbbb" not in search
@@ -82,7 +82,7 @@ def test_sessions_are_resources(shelf: Shelf) -> None:
     listed, text = with_client(shelf, work)
     assert [item.uri for item in listed] == [f"turnlog://session/{OWN}"]
     assert listed[0].title == "Why is the cent rounding wrong?"
-    assert "1. " in quoted(text.text)
+    assert "1. " in extract_quote(text.text)
 
 
 def test_all_projects_can_be_read_if_the_user_allows_it(shelf: Shelf) -> None:
@@ -92,7 +92,7 @@ def test_all_projects_can_be_read_if_the_user_allows_it(shelf: Shelf) -> None:
         answer = await client.call_tool("list_sessions", {})
         return answer.content[0].text  # type: ignore[union-attr]
 
-    text = quoted(with_client(shelf, work, "--all-projects"))
+    text = extract_quote(with_client(shelf, work, "--all-projects"))
     assert "aaaaaaaa" in text
     assert "bbbbbbbb" in text
     assert str(shelf.foreign) in text
@@ -121,8 +121,8 @@ def test_the_session_that_the_agent_works_in_is_left_out_of_its_searches(shelf: 
     assert "aaaaaaaa" in search
     assert "cccccccc" not in search
     assert last.startswith(f"Session {OWN}")
-    assert "cccccccc · this session" in quoted(listed)
-    assert "cccccccc" in quoted(named)
+    assert "cccccccc · this session" in extract_quote(listed)
+    assert "cccccccc" in extract_quote(named)
 
 
 def test_reading_a_large_session_reports_progress(shelf: Shelf) -> None:

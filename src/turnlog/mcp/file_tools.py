@@ -67,6 +67,7 @@ def _list_scope_files(library: SessionLibrary, arguments: TouchedFileArguments) 
     with library.open_index() as (store, remark):
         readable = library.scope.list_indexed(store.db)
         found = list_indexed_files(store.db, [item.number for item in readable])
+        remark = " ".join(filter(None, [remark, library.describe_coverage(store)]))
     files = [item for item in found if is_glob_match(item.path, arguments.glob)]
     wanted = [item for item in files if not arguments.changed_only or item.writes or item.edits]
     wanted.sort(key=lambda item: item.last or "", reverse=True)
@@ -122,6 +123,9 @@ def _find_touching_session(library: SessionLibrary, arguments: FileVersionArgume
         readable = {item.path for item in library.scope.list_indexed(store.db)}
         names = dict.fromkeys((*_list_name_spellings(library, arguments.file), arguments.file))
         found = [item for name in names for item in find_touching_sessions(store.db, name) if item.path in readable]
+        coverage = library.describe_coverage(store)
+    if not found and coverage:
+        raise NotFound(f"no session that is indexed so far touched this file. {coverage}")
     if not found:
         raise NotFound("no session here touched this file; get_files_touched lists the files")
     return Path(max(found, key=lambda item: item.last or "").path)

@@ -1,4 +1,7 @@
-"""Keeps the index up to date; a long first update continues in the background instead of holding up a tool."""
+"""Keeps the index up to date; a long first update continues in the background instead of holding up a tool.
+
+Of large changes, only the conversations are read here, as by the commands; a background process reads the rest.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class BackgroundIndexing:
 
     def _run_update(self) -> None:
         try:
-            with open_index(self._config, progress=self._note_progress) as (_, done):
+            with open_index(self._config, is_whole=False, progress=self._note_progress) as (_, done):
                 self._is_busy = done.is_busy
         except TurnlogError as error:
             self._failure = error

@@ -85,6 +85,16 @@ class SessionLibrary:
         with open_index(self.config, fresh=False) as (store, _):
             yield store, remark
 
+    def describe_coverage(self, store: Store) -> str:
+        """Say what the index contains while it is still being filled; empty if it contains everything."""
+        from turnlog.store.index.coverage import read_coverage
+
+        share = read_coverage(store.db).share
+        if share == 1:
+            return ""
+        percent = int(100 * share)
+        return f"Calls, results and thinking are indexed to {percent} %, newest first; ask again later for the rest."
+
     def build_reader(self, store: Store) -> RedactingReader:
         """Build the reader for one search."""
         return RedactingReader(self.sessions, store, self._lines)

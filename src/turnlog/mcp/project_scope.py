@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from turnlog.api.lookup import list_config_folders
+from turnlog.api.lookup import list_config_folders, peek_in_index
 from turnlog.api.sessions import CatalogueRow, load_catalogue, split_path
 from turnlog.demo import is_demo
 from turnlog.entries.layout import SessionFile, is_session_id, list_session_files
@@ -74,7 +74,7 @@ class ProjectScope:
 
     def list_rows(self, config: Config) -> list[CatalogueRow]:
         """List the sessions, newest first."""
-        found = load_catalogue(list_config_folders(config))
+        found = load_catalogue(list_config_folders(config), known=peek_in_index(config))
         rows = () if found.is_demo else found.rows
         return [row for row in rows if self.contains_session(row.ends.cwd, row.file.project_dir.name)]
 

@@ -19,8 +19,8 @@ from turnlog.errors import TurnlogError, Unreadable
 from turnlog.export.redaction import ByteProgress, ExportRedaction
 from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS
 from turnlog.redact.plausibility import has_letters_and_digits
-from turnlog.redact.redactor import MIN_KNOWN_SECRET_CHARS
 from turnlog.redact.rules import SecretRules
+from turnlog.redact.secret_ledger import MIN_KNOWN_SECRET_CHARS
 from turnlog.session.session import Session
 
 _MAX_OPEN_SESSIONS = 8

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_HITS = 3
 _MAX_EXCERPT_CHARS = 220
 _MAX_TITLE_CHARS = 100
-_SCOPE_FILTERS = ("project", "session")
+_SCOPE_FILTERS = ("project", "session", "branch")
 
 
 class FoundSession(NamedTuple):
@@ -43,7 +43,9 @@ def search_scope_sessions(library: SessionLibrary, arguments: SearchArguments) -
     """Answer search_sessions."""
     query = parse_query(arguments.query)
     if any(isinstance(node, QueryFilter) and node.name in _SCOPE_FILTERS for node in iter_all_terms(query.root)):
-        raise UsageError("the filters project: and session: are not available here; use the argument `session`")
+        raise UsageError(
+            "the filters project:, session: and branch: are not available here; use the argument `session`"
+        )
     session = library.find_file(arguments.session) if arguments.session else None
     current = library.find_current_session()
     with library.open_index() as (store, remark):
@@ -58,7 +60,8 @@ def search_scope_sessions(library: SessionLibrary, arguments: SearchArguments) -
         limited = _limit_query(library, query, session)
         found, outcome = _search_index(store, limited, readable, arguments, reader)
         items = [partial(_render_session, library, reader, item) for item in found]
-        return library.build_answer(_build_head(found, outcome), items, arguments, remark)
+        remarks = " ".join(filter(None, [remark, library.describe_coverage(store)]))
+        return library.build_answer(_build_head(found, outcome), items, arguments, remarks)
 
 
 def _limit_query(library: SessionLibrary, query: SearchQuery, session: SessionFile | None) -> SearchQuery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from turnlog.api.lookup import titles_in_index
+from turnlog.api.lookup import peek_in_index
 from turnlog.errors import NotFound, UsageError
 from turnlog.mcp.pages import LazyText
 from turnlog.mcp.turn_text import format_minute, outline_turn, render_message, render_turn
@@ -40,7 +40,7 @@ def list_scope_sessions(library: SessionLibrary, arguments: ListArguments) -> st
 
 
 def read_row_titles(library: SessionLibrary, rows: list[CatalogueRow]) -> list[SessionTitles]:
-    return read_all_titles([row.file for row in rows], [row.ends for row in rows], titles_in_index(library.config))
+    return read_all_titles([row.file for row in rows], [row.ends for row in rows], peek_in_index(library.config))
 
 
 def _name_scope(library: SessionLibrary) -> str:

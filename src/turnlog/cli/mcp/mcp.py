@@ -60,6 +60,7 @@ def _find_current_project() -> Path:
 
 def _run_server(folder: Path | None, *, redact: bool) -> None:
     from turnlog.cli.output import print_remark
+    from turnlog.cli.progress import hide_work
     from turnlog.errors import TurnlogError, UsageError
 
     if folder is not None and not folder.expanduser().is_dir():
@@ -75,6 +76,7 @@ def _run_server(folder: Path | None, *, redact: bool) -> None:
 
     if sys.stdin is not None and sys.stdin.isatty():
         print_remark("This is an MCP server, which waits for a client; `turnlog mcp install` adds it to Claude Code.")
+    hide_work()
     scope = ProjectScope(None if folder is None else folder.expanduser().absolute())
     serve_sessions(SessionLibrary(scope, redact=redact))
 

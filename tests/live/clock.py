@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.session.build import START, Build, encoded
+from tests.session.build import START, Build, encode_lines
 from turnlog.entries.clients import read_process_identity
 
 
@@ -58,7 +58,7 @@ def recent(build: Build, age: float = 0) -> Build:
 def recent_lines(data: bytes, age: float = 0) -> bytes:
     lines = [json.loads(line) for line in data.splitlines()]
     move_times(lines, age)
-    return encoded(lines)
+    return encode_lines(lines)
 
 
 def move_times(lines: list[dict[str, Any]], age: float) -> None:

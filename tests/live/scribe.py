@@ -55,7 +55,20 @@ class Reader:
     def take(self, events: Iterable[PageUpdate]) -> Reader:
         """Carry out some events."""
         for event in events:
-            getattr(self, f"_{event.name}")(json.loads(event.data))
+            data = json.loads(event.data)
+            match event.name:
+                case "reset":
+                    self._reset(data)
+                case "items":
+                    self._items(data)
+                case "agent":
+                    self.agents[data["agent"]] = data
+                case "gone":
+                    self.gone.append(data["stream"])
+                case "state":
+                    self.states.append(data)
+                case _:
+                    raise AssertionError(f"unknown event {event.name}")
             self.cursor = event.cursor
         return self
 
@@ -96,15 +109,6 @@ class Reader:
             shown[old] = item
         assert not fresh & delivered, "delivered twice"
         delivered |= fresh
-
-    def _agent(self, data: dict[str, Any]) -> None:
-        self.agents[data["agent"]] = data
-
-    def _gone(self, data: dict[str, Any]) -> None:
-        self.gone.append(data["stream"])
-
-    def _state(self, data: dict[str, Any]) -> None:
-        self.states.append(data)
 
 
 def _places(item: dict[str, Any]) -> set[tuple[int, int]]:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.live.scribe import Reader, scribe, whole, whole_file
-from tests.live.writing import MOVES, agent_lines, agent_path, append, session_path, written
-from tests.session.build import Build, encoded, recorded
+from tests.live.session_moves import MOVES, agent_lines, agent_path, append, session_path, write_moves
+from tests.session.build import Build, encode_lines, find_recording
 from turnlog.live.cursor import MAX_CURSOR_FILES
 from turnlog.live.follower import SessionFollower
 from turnlog.live.page_updates import PageUpdate, build_catch_up, to_page_update
@@ -26,7 +26,7 @@ from turnlog.store.timelines.timelines import Timelines
 LAYOUTS = ("nested", "workflow", "loose", "beside")
 
 
-def polled(follow: SessionFollower) -> Iterator[PageUpdate]:
+def poll_updates(follow: SessionFollower) -> Iterator[PageUpdate]:
     """All that has happened, until nothing more does."""
     while True:
         follow._next.clear()
@@ -36,7 +36,7 @@ def polled(follow: SessionFollower) -> Iterator[PageUpdate]:
         yield from found
 
 
-def opened(path: Path, kept: int = 160) -> SessionFollower:
+def open_follower(path: Path, kept: int = 160) -> SessionFollower:
     return SessionFollower(path, StartFinder(kept=kept))
 
 
@@ -61,7 +61,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
     with tempfile.TemporaryDirectory() as folder:
         path = session_path(Path(folder))
         path.touch()
-        sources = [(path, written(moves))]
+        sources = [(path, write_moves(moves))]
         sources += [(agent_path(path, f"a{n}", layout), agent_lines(f"a{n}", 7)) for n, layout in enumerate(layouts)]
         done = [0] * len(sources)
 
@@ -71,7 +71,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
                 append(target, data[done[place] : done[place] + size])
                 done[place] += size
 
-        follow = opened(path)
+        follow = open_follower(path)
         reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
         connected = True
         for step, *sizes in steps:
@@ -82,15 +82,15 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
             elif step == "lost":
                 connected = False
             elif step == "back":
-                list(polled(follow))
+                list(poll_updates(follow))
                 reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
                 connected = True
             elif step == "restart":
                 follow.close()
-                follow = opened(path)
+                follow = open_follower(path)
                 connected = False
             if step == "poll":
-                events = list(polled(follow))
+                events = list(poll_updates(follow))
                 if connected:
                     reader.take(events)
                 else:
@@ -98,7 +98,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
                     connected = True
         for place, (_, data) in enumerate(sources):
             write(place, len(data))
-        list(polled(follow)) if not connected else reader.take(polled(follow))
+        list(poll_updates(follow)) if not connected else reader.take(poll_updates(follow))
         reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
         follow.close()
         assert reader.resets == ["start"]
@@ -115,18 +115,18 @@ def read_at_once(path: Path, follow: SessionFollower) -> Reader:
     "name", ["1.0.128/agents", "2.0.76/agents", "2.1.29/tools", "2.1.45/agents", "2.1.325/agents", "2.1.325/tui_edge"]
 )
 def test_recorded_sessions_that_are_written_line_by_line_give_the_items_of_the_whole(name: str, tmp_path: Path) -> None:
-    source = recorded(name)
+    source = find_recording(name)
     shutil.copytree(source.parent, tmp_path / "p")
     path = tmp_path / "p" / source.name
     files = {path: path.read_bytes()} | {file: file.read_bytes() for file in path.parent.rglob("agent-*.jsonl")}
     for file in files:
         file.write_bytes(b"")
-    follow = opened(path)
+    follow = open_follower(path)
     reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     for file, data in files.items():
         for line in data.splitlines(keepends=True):
             append(file, line)
-            reader.take(polled(follow))
+            reader.take(poll_updates(follow))
     with Session.open(path) as session:
         assert reader.streams[""] == whole(session)
         for agent in session.agents:
@@ -152,11 +152,11 @@ def test_a_window_forgets_its_beginning_and_goes_on_as_if_it_had_not(tmp_path: P
     path = session_path(tmp_path)
     lines = long_session(6, 20).lines
     path.write_bytes(b"")
-    follow = opened(path, kept)
+    follow = open_follower(path, kept)
     reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     for line in lines:
-        append(path, encoded([line]))
-        reader.take(polled(follow))
+        append(path, encode_lines([line]))
+        reader.take(poll_updates(follow))
         assert len(follow.streams[""].open_window().items) <= 2 * kept + 1
     assert reader.streams[""] == whole_file(path)
     follow.close()
@@ -165,14 +165,14 @@ def test_a_window_forgets_its_beginning_and_goes_on_as_if_it_had_not(tmp_path: P
 def test_a_long_session_is_opened_near_its_end_with_the_numbers_that_its_turns_have(tmp_path: Path) -> None:
     path = session_path(tmp_path)
     lines = long_session(30, 10).lines
-    path.write_bytes(encoded(lines[:-15]))
+    path.write_bytes(encode_lines(lines[:-15]))
     opening = StartFinder(Timelines(tmp_path / "timelines"), kept=7, small=100)
     follow = SessionFollower(path, opening)
     reader = read_at_once(path, follow)
     assert follow.streams[""].open_window().source.start.offset > 0
     for line in lines[-15:]:
-        append(path, encoded([line]))
-        reader.take(polled(follow))
+        append(path, encode_lines([line]))
+        reader.take(poll_updates(follow))
     shown, truth = reader.streams[""], whole_file(path)
     assert shown[0]["kind"] == "prompt"  # of the turn in whose midst the window begins
     assert shown[1:] == truth[len(truth) - len(shown) + 1 :]
@@ -191,7 +191,7 @@ def test_a_long_session_that_was_replaced_is_opened_where_the_new_one_has_its_en
     new = path.with_suffix(".new")
     new.write_bytes(long_session(31, 9).data())
     new.replace(path)
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
     shown, truth = reader.streams[""], whole_file(path)
     assert shown[1:] == truth[len(truth) - len(shown) + 1 :]
     follow.close()
@@ -200,7 +200,7 @@ def test_a_long_session_that_was_replaced_is_opened_where_the_new_one_has_its_en
 def test_a_line_of_many_megabytes_is_one_line_whenever_it_is_looked_at(tmp_path: Path) -> None:
     path = session_path(tmp_path)
     path.touch()
-    follow = opened(path)
+    follow = open_follower(path)
     reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     build = Build()
     build.prompt("x" * 12_000_000, "long")
@@ -208,7 +208,7 @@ def test_a_line_of_many_megabytes_is_one_line_whenever_it_is_looked_at(tmp_path:
     data = build.data()
     for start in range(0, len(data), 3_000_000):
         append(path, data[start : start + 3_000_000])
-        reader.take(polled(follow))
+        reader.take(poll_updates(follow))
     assert reader.keys() == ["long", "short"]
     follow.close()
 
@@ -217,23 +217,23 @@ def test_a_file_that_was_replaced_cut_or_deleted_is_said_and_followed_on(tmp_pat
     path = session_path(tmp_path)
     build = long_session(2, 1)
     path.write_bytes(build.data())
-    follow = opened(path)
+    follow = open_follower(path)
     reader = read_at_once(path, follow)
     new = path.with_suffix(".new")
-    new.write_bytes(encoded(build.lines[:2]))
+    new.write_bytes(encode_lines(build.lines[:2]))
     new.replace(path)
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
     assert reader.streams[""] == whole_file(path)
-    os.truncate(path, len(encoded(build.lines[:1])))
-    reader.take(polled(follow))
+    os.truncate(path, len(encode_lines(build.lines[:1])))
+    reader.take(poll_updates(follow))
     assert reader.streams[""] == whole_file(path)
     path.unlink()
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
     assert reader.gone == [""]
     path.write_bytes(build.data())
-    reader.take(polled(follow))
-    append(path, encoded(long_session(3, 1).lines[len(build.lines) :]))
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
+    append(path, encode_lines(long_session(3, 1).lines[len(build.lines) :]))
+    reader.take(poll_updates(follow))
     assert reader.streams[""] == whole_file(path)
     assert reader.resets == ["start", "replaced", "truncated", "replaced"]
     follow.close()
@@ -242,13 +242,13 @@ def test_a_file_that_was_replaced_cut_or_deleted_is_said_and_followed_on(tmp_pat
 def test_a_cursor_of_a_file_that_was_replaced_meanwhile_starts_again(tmp_path: Path) -> None:
     path = session_path(tmp_path)
     path.write_bytes(long_session(2, 1).data())
-    follow = opened(path)
+    follow = open_follower(path)
     reader = read_at_once(path, follow)
     follow.close()
     new = path.with_suffix(".new")
     new.write_bytes(long_session(1, 1).data())
     new.replace(path)
-    follow = opened(path)
+    follow = open_follower(path)
     reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
     assert reader.resets == ["start", "cursor"]
     assert reader.streams[""] == whole_file(path)
@@ -260,7 +260,7 @@ def test_a_cursor_of_another_session_starts_again(tmp_path: Path) -> None:
     other = path.with_name("99999999-2222-4333-8444-555555555555.jsonl")
     for file in (path, other):
         file.write_bytes(long_session(1, 1).data())
-    first, second = opened(path), opened(other)
+    first, second = open_follower(path), open_follower(other)
     reader = Reader().take(build_catch_up(second).iter_updates_since(first.build_cursor(), scribe))
     assert reader.resets == ["cursor"]
     first.close()
@@ -275,13 +275,13 @@ def test_more_sub_agents_than_a_cursor_can_name_are_followed_all_the_same(tmp_pa
     for number, agent in enumerate(agents):
         agent.write_bytes(agent_lines(f"a{number:03d}", 2))
         os.utime(agent, (1e9 + number, 1e9 + number))
-    follow = opened(path)
+    follow = open_follower(path)
     reader = read_at_once(path, follow)
     assert len(reader.agents) == many
     follow.close()
     append(agents[3], agent_lines("a003", 4)[len(agent_lines("a003", 2)) :])  # one that the cursor does not name
     append(agents[-1], agent_lines(f"a{many - 1:03d}", 4)[len(agent_lines(f"a{many - 1:03d}", 2)) :])
-    follow = opened(path)
+    follow = open_follower(path)
     again = Reader()
     again.streams, again._delivered, again.cursor = reader.streams, reader._delivered, reader.cursor
     again.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
@@ -294,14 +294,14 @@ def test_more_sub_agents_than_a_cursor_can_name_are_followed_all_the_same(tmp_pa
 def test_the_name_of_a_sub_agent_comes_when_its_description_does(tmp_path: Path) -> None:
     path = session_path(tmp_path)
     path.touch()
-    follow = opened(path)
+    follow = open_follower(path)
     reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     agent = agent_path(path, "a1", "nested")
     agent.write_bytes(agent_lines("a1", 1))
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
     assert (reader.agents["a1"]["description"], reader.keys("a1")) == ("", ["a1-0"])
     agent.with_suffix(".meta.json").write_text(json.dumps({"agentType": 7, "description": "Look around"}))
-    reader.take(polled(follow))
+    reader.take(poll_updates(follow))
     assert (reader.agents["a1"]["description"], reader.agents["a1"]["type"]) == ("Look around", "")
     follow.close()
 
@@ -309,9 +309,9 @@ def test_the_name_of_a_sub_agent_comes_when_its_description_does(tmp_path: Path)
 def test_the_clients_own_side_work_is_no_sub_agent(tmp_path: Path) -> None:
     path = session_path(tmp_path)
     path.touch()
-    follow = opened(path)
+    follow = open_follower(path)
     agent_path(path, "acompact-12ab", "nested").write_bytes(agent_lines("x", 2))
-    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe)).take(polled(follow))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe)).take(poll_updates(follow))
     assert reader.agents == {}
     follow.close()
 
@@ -322,11 +322,11 @@ def test_a_sub_agent_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
     path.touch()
     folder = agent_path(path, "a1", "nested").parent
     (Path(os.fsdecode(os.fsencode(folder) + b"/agent-\xff.jsonl"))).write_bytes(b"{}\n")
-    follow = opened(path)
+    follow = open_follower(path)
     assert Reader().take(build_catch_up(follow).iter_updates_since(None, scribe)).agents == {}
     follow.close()
 
 
 def test_a_session_of_which_there_is_no_file_cannot_be_followed(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        opened(tmp_path / "none.jsonl")
+        open_follower(tmp_path / "none.jsonl")

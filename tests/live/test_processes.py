@@ -69,7 +69,7 @@ class RunningClient:
 
 
 @contextmanager
-def running(folder: Path, *words: str) -> Iterator[RunningClient]:
+def run_client(folder: Path, *words: str) -> Iterator[RunningClient]:
     client = RunningClient(folder, *words)
     try:
         yield client
@@ -88,7 +88,7 @@ def wait_until(check: Callable[[], bool]) -> None:
 
 
 def test_a_client_is_found_with_its_folder_and_its_arguments(tmp_path: Path) -> None:
-    with running(tmp_path, "--resume", SESSION) as client:
+    with run_client(tmp_path, "--resume", SESSION) as client:
         (found,) = [one for one in ProcFolder().find_clients() or () if one.pid == client.pid]
     assert (found.folder, found.config_dir, found.session_id) == (str(tmp_path), tmp_path / "config", SESSION)
     assert found.parent == os.getpid()
@@ -97,7 +97,7 @@ def test_a_client_is_found_with_its_folder_and_its_arguments(tmp_path: Path) -> 
 
 def test_a_client_that_was_killed_is_neither_alive_nor_found(tmp_path: Path) -> None:
     processes = ProcFolder()
-    with running(tmp_path) as client:
+    with run_client(tmp_path) as client:
         (found,) = [one for one in processes.find_clients() or () if one.pid == client.pid]
         assert processes.is_alive(client.pid, found.start)
         assert not processes.is_alive(client.pid, str(int(found.start) - 1))  # the number was given to another process
@@ -108,7 +108,7 @@ def test_a_client_that_was_killed_is_neither_alive_nor_found(tmp_path: Path) -> 
 
 def test_a_command_is_a_child_while_it_runs(tmp_path: Path) -> None:
     processes = ProcFolder()
-    with running(tmp_path) as client:
+    with run_client(tmp_path) as client:
         assert processes.list_children(client.pid) == []
         client.do("run source /x/shell-snapshots/s.sh 2>/dev/null; eval 'sleep 600'; true")
         wait_until(lambda: any(is_tool_shell(one) for one in processes.list_children(client.pid) or ()))
@@ -122,7 +122,7 @@ def test_a_command_is_a_child_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_what_a_client_writes_is_counted(tmp_path: Path) -> None:
-    with running(tmp_path) as client:
+    with run_client(tmp_path) as client:
         before = ProcFolder().read_activity(client.pid)
         client.do("draw")
         after = ProcFolder().read_activity(client.pid)

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from tests.interop.live.judging import JudgedInterval, clip_truth, judge, measure_share
-from tests.interop.live.recording import FOLDER, TruthInterval, load_recording
 from tests.interop.live.screen import SeatFacts, TrueState, read_state
 from tests.interop.live.stage import cut_overlaps, merge_samples
+from tests.interop.live.state_judge import JudgedInterval, clip_truth, judge, measure_share
+from tests.interop.live.state_recording import FOLDER, TruthInterval, load_recording
 
 RECORDINGS = sorted(FOLDER.glob("*.jsonl.gz"))
 MIN_SHARES: dict[tuple[str, bool], dict[str, float]] = {

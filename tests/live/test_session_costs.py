@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import turnlog
-from tests.live.writing import append, session_path
+from tests.live.session_moves import append, session_path
 from turnlog.demo import config_dir
 from turnlog.live.session_costs import CostBook, SessionCost
 

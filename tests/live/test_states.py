@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.entries.strategies import files
-from tests.live.writing import MOVES, written
-from tests.session.build import START, Build, outcome, recorded, use
+from tests.live.session_moves import MOVES, write_moves
+from tests.session.build import START, Build, find_recording, outcome, use
 from turnlog.entries.reader import scan_lines
 from turnlog.live.activity import Activity, OpenCall
 from turnlog.live.hook_reports import ReportedEvent
@@ -27,7 +27,7 @@ from turnlog.live.typed_commands import TypedCommand
 NOW = START + timedelta(hours=1)
 
 
-def folded(data: bytes, fold: Activity | None = None) -> Activity:
+def fold_activity(data: bytes, fold: Activity | None = None) -> Activity:
     return (fold or Activity()).add_all(scan_lines(io.BytesIO(data)))
 
 
@@ -35,25 +35,47 @@ def doing(write: Callable[[Build], object], quiet: float = 1, **signs: object) -
     build = Build(step=1)
     write(build)
     seen = SessionSigns(written=NOW - timedelta(seconds=quiet), **signs)  # type: ignore[arg-type]
-    return judge_state(folded(build.data()), NOW, seen)
+    return judge_state(fold_activity(build.data()), NOW, seen)
 
 
 # -- folding
 
 
-@given(data=st.builds(written, MOVES) | files, cuts=st.lists(st.integers(0, 5000), max_size=4))
+@given(data=st.builds(write_moves, MOVES) | files, cuts=st.lists(st.integers(0, 5000), max_size=4))
 def test_folding_a_tail_onto_what_was_folded_before_equals_folding_the_whole(data: bytes, cuts: list[int]) -> None:
     lines = io.BytesIO(data).readlines()
     fold, done = Activity(), 0
     for cut in sorted(cut % (len(lines) + 1) for cut in cuts):
         fold.add_all(scan_lines(lines[done:cut]))
-        fold = msgspec.json.decode(_encoded(fold), type=Activity)
+        fold = msgspec.json.decode(_encode_activity(fold), type=Activity)
         done = max(done, cut)
     fold.add_all(scan_lines(lines[done:]))
-    assert _encoded(fold) == _encoded(folded(data))
+    assert _encode_activity(fold) == _encode_activity(fold_activity(data))
 
 
-def _encoded(fold: Activity) -> bytes:
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("I looked at it. All 3 tests pass now.", "All 3 tests pass now."),
+        ("# The plan\n\n1. **Read** it.\n2. Run `make check`.\n\n```sh\nmake check\n```\n", "Run make check."),
+        ("Which one?\n\n---\n", "Which one?"),
+        ("完成了。 好的!", "好的!"),
+        ("```\ncode that never ends", ""),
+        ("x" * 9_000, "x" * 200),
+        ("", ""),
+    ],
+)
+def test_the_last_sentence_is_what_the_model_wrote_last(text: str, wanted: str) -> None:
+    build = Build()
+    build.prompt("begin")
+    build.answer(text)
+    assert fold_activity(build.data()).last_sentence == wanted
+    build.call("c", "Bash", {"command": "ls"})
+    build.prompt("A sentence of mine.")
+    assert fold_activity(build.data()).last_sentence == wanted
+
+
+def _encode_activity(fold: Activity) -> bytes:
     import json
 
     return json.dumps(msgspec.to_builtins(fold)).encode("utf-8", "surrogatepass")
@@ -62,7 +84,7 @@ def _encoded(fold: Activity) -> bytes:
 @settings(max_examples=200)
 @given(data=files)
 def test_nothing_that_a_file_can_hold_makes_it_fail(data: bytes) -> None:
-    found = judge_state(folded(data), NOW)
+    found = judge_state(fold_activity(data), NOW)
     choose_column(found, NOW)
 
 
@@ -199,11 +221,11 @@ def test_a_slash_command_without_work_is_soon_finished() -> None:
     assert doing(write, quiet=1).kind == "answering"
     assert doing(write, quiet=30).kind == "finished"
 
-    def ended(build: Build) -> None:
+    def write_end(build: Build) -> None:
         write(build)
         build.prompt("<local-command-stdout>ok</local-command-stdout>")
 
-    assert doing(ended, quiet=0).kind == "finished"
+    assert doing(write_end, quiet=0).kind == "finished"
 
 
 def test_a_shell_command_runs_until_its_output_is_there() -> None:
@@ -214,12 +236,12 @@ def test_a_shell_command_runs_until_its_output_is_there() -> None:
 # -- sub-agents and background tasks
 
 
-def launched(build: Build, agent: str, call: str) -> None:
+def write_launch(build: Build, agent: str, call: str) -> None:
     build.answer(use(call, "Agent", {"description": f"do {agent}"}), stop="tool_use")
     build.prompt([outcome(call, "launched")], toolUseResult={"isAsync": True, "agentId": agent})
 
 
-def notified(build: Build, agent: str) -> None:
+def write_notification(build: Build, agent: str) -> None:
     build.prompt(f"<task-notification><task-id>{agent}</task-id><status>completed</status></task-notification>")
 
 
@@ -227,9 +249,9 @@ def test_one_sub_agent_that_ends_does_not_end_the_others() -> None:
     def write(build: Build) -> None:
         build.prompt("go")
         for number in range(3):
-            launched(build, f"a{number}", f"c{number}")
+            write_launch(build, f"a{number}", f"c{number}")
         build.answer("they are at work")
-        notified(build, "a1")
+        write_notification(build, "a1")
         build.answer("one is done")
 
     found = doing(write)
@@ -240,9 +262,9 @@ def test_one_sub_agent_that_ends_does_not_end_the_others() -> None:
 def test_when_the_last_sub_agent_has_ended_the_session_is_finished() -> None:
     def write(build: Build) -> None:
         build.prompt("go")
-        launched(build, "a0", "c0")
+        write_launch(build, "a0", "c0")
         build.answer("it is at work")
-        notified(build, "a0")
+        write_notification(build, "a0")
         build.answer("done")
 
     found = doing(write)
@@ -252,7 +274,7 @@ def test_when_the_last_sub_agent_has_ended_the_session_is_finished() -> None:
 def test_a_notification_that_came_while_the_model_worked_counts_too() -> None:
     def write(build: Build) -> None:
         build.prompt("go")
-        launched(build, "a0", "c0")
+        write_launch(build, "a0", "c0")
         text = "<task-notification><tool-use-id>c0</tool-use-id><status>failed</status></task-notification>"
         build.attachment("queued_command", prompt=text)
         build.answer("done")
@@ -331,7 +353,7 @@ def test_a_finished_session_is_idle_for_a_while_and_as_long_as_its_client_runs(
     build = Build()
     build.prompt("go")
     build.answer("done")
-    assert choose_column(judge_state(folded(build.data()), NOW, signs), NOW, signs) == where
+    assert choose_column(judge_state(fold_activity(build.data()), NOW, signs), NOW, signs) == where
 
 
 def test_of_several_requests_behind_a_message_the_last_fills_the_window() -> None:
@@ -360,11 +382,11 @@ def shell(command: str, started: float) -> ChildProcess:
     return ChildProcess(7, f"/bin/bash -c source /x/shell-snapshots/s.sh && eval '{command}'", at(started).timestamp())
 
 
-def judged(write: Callable[[Build], object], now: float, **signs: Any) -> tuple[str, str, str]:
+def judge_written(write: Callable[[Build], object], now: float, **signs: Any) -> tuple[str, str, str]:
     build = Build(step=1)
     write(build)
     known = {"written": at(len([line for line in build.lines if "timestamp" in line])), **signs}
-    found = judge_state(folded(build.data()), at(now), SessionSigns(**known))
+    found = judge_state(fold_activity(build.data()), at(now), SessionSigns(**known))
     return found.kind, found.confidence, found.reason
 
 
@@ -406,7 +428,7 @@ def start_agent(build: Build) -> None:
     build.call("c", "Task", {"description": "look"})
 
 
-def typed(seconds: float, command: str = "") -> TypedCommand:
+def typed_at(seconds: float, command: str = "") -> TypedCommand:
     return TypedCommand(at(seconds).timestamp(), command)
 
 
@@ -454,17 +476,20 @@ NO_PROCESS = "no result yet, and no child process runs"
             ("answering", "sure", REPORTED),
         ),
         # What was typed is in the history of prompts at once.
-        (finish, 9, {"typed": typed(8.5, "/compact"), **OLD}, ("compacting", "inferred", "somebody typed /compact")),
+        (finish, 9, {"typed": typed_at(8.5, "/compact"), **OLD}, ("compacting", "inferred", "somebody typed /compact")),
         (
-            finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(True), **OLD},
+            finish, 90, {"typed": typed_at(8, "/compact"), "screen": ScreenSign(True), **OLD},
             ("compacting", "inferred", None),
         ),
-        (finish, 90, {"typed": typed(8, "/compact"), "screen": ScreenSign(False), **OLD}, ("finished", "sure", None)),
-        (finish, 9, {"typed": typed(1, "/compact"), **OLD}, ("finished", "sure", None)),
-        (finish, 9, {"typed": typed(8, "/compact")}, ("finished", "sure", None)),
-        (finish, 9, {"typed": typed(8.5), **OLD}, ("answering", "inferred", "somebody has just typed a prompt")),
-        (finish, 9, {"typed": typed(8.5, "/config"), **OLD}, ("finished", "sure", None)),
-        (finish, 99, {"typed": typed(8.5), **OLD}, ("finished", "sure", None)),
+        (
+            finish, 90, {"typed": typed_at(8, "/compact"), "screen": ScreenSign(False), **OLD},
+            ("finished", "sure", None),
+        ),
+        (finish, 9, {"typed": typed_at(1, "/compact"), **OLD}, ("finished", "sure", None)),
+        (finish, 9, {"typed": typed_at(8, "/compact")}, ("finished", "sure", None)),
+        (finish, 9, {"typed": typed_at(8.5), **OLD}, ("answering", "inferred", "somebody has just typed a prompt")),
+        (finish, 9, {"typed": typed_at(8.5, "/config"), **OLD}, ("finished", "sure", None)),
+        (finish, 99, {"typed": typed_at(8.5), **OLD}, ("finished", "sure", None)),
         # A suggestion for the next prompt follows a turn.
         (ask, 9, {"has_suggestion": True, **OLD}, ("finished", "inferred", "the client suggests the next prompt")),
         (run, 3, {"has_suggestion": True, **OLD}, ("running", "inferred", "no result yet")),
@@ -490,7 +515,7 @@ NO_PROCESS = "no result yet, and no child process runs"
 def test_the_state_follows_from_the_signs(
     write: Callable[[Build], object], now: float, signs: dict[str, Any], expected: tuple[str, str, str | None]
 ) -> None:
-    kind, confidence, reason = judged(write, now, **signs)
+    kind, confidence, reason = judge_written(write, now, **signs)
     assert (kind, confidence, reason if expected[2] else None) == expected
     assert reason
 
@@ -540,7 +565,7 @@ def hook(event: str, seconds: float, detail: str = "") -> dict[str, HookSign]:
 def test_a_hook_outranks_guesses_until_something_newer_is_known(
     write: Callable[[Build], object], signs: dict[str, Any], expected: tuple[str, str]
 ) -> None:
-    assert judged(write, 6, **signs)[:2] == expected
+    assert judge_written(write, 6, **signs)[:2] == expected
 
 
 def test_an_ended_session_says_what_it_was_doing_and_runs_nothing() -> None:
@@ -549,13 +574,24 @@ def test_an_ended_session_says_what_it_was_doing_and_runs_nothing() -> None:
     assert choose_column(found, NOW) == "ended"
 
 
+@pytest.mark.parametrize("signs", [{}, {"status": "busy"}, {"children": (), "childless_seconds": 600.0}])
+def test_silence_after_the_end_of_a_client_does_not_mean_that_it_waited(signs: dict[str, Any]) -> None:
+    found = doing(run, 600, presence="ended", is_presence_sure=True, **signs)
+    assert found.words == "ended while running Bash: make test"
+
+
+def test_a_client_that_was_killed_while_it_waited_had_reported_that() -> None:
+    found = doing(run, 600, presence="ended", status="waiting", waiting_for="permission prompt")
+    assert found.words == "ended while waiting for you"
+
+
 def test_a_sub_agent_that_writes_does_not_keep_the_main_turn_answering() -> None:
     build = Build(step=1)
     build.prompt("go")
-    launched(build, "a0", "c0")
+    write_launch(build, "a0", "c0")
     build.answer("it is at work", stop=None)
     signs = SessionSigns(written=NOW - timedelta(seconds=60), agents_written=NOW)
-    found = judge_state(folded(build.data()), NOW, signs)
+    found = judge_state(fold_activity(build.data()), NOW, signs)
     assert (found.kind, found.agents) == ("background", ("do a0",))
 
 
@@ -564,7 +600,7 @@ def test_a_prompt_that_is_written_after_its_answer_does_not_start_a_turn() -> No
     build.prompt("go", "p")
     build.answer("done", parent="p")
     build.lines.reverse()
-    fold = folded(build.data())
+    fold = fold_activity(build.data())
     assert (fold.last, fold.prompt) == ("finished", "go")
 
 
@@ -573,7 +609,7 @@ def test_a_failure_that_is_written_before_its_prompt_is_retried_all_the_same() -
     build.prompt("go", "p")
     build.system("api_error", retryAttempt=1, maxRetries=10, parent="p")
     build.lines.reverse()
-    assert judge_state(folded(build.data()), NOW, SessionSigns(written=NOW)).kind == "retrying"
+    assert judge_state(fold_activity(build.data()), NOW, SessionSigns(written=NOW)).kind == "retrying"
 
 
 def test_a_stop_hook_runs_until_its_summary() -> None:
@@ -618,9 +654,9 @@ SIGNS = st.builds(
 
 
 @settings(max_examples=300)
-@given(data=st.builds(written, MOVES) | files, signs=SIGNS, now=TIMES)
+@given(data=st.builds(write_moves, MOVES) | files, signs=SIGNS, now=TIMES)
 def test_no_file_and_no_signs_make_it_fail(data: bytes, signs: SessionSigns, now: datetime) -> None:
-    found = judge_state(folded(data), now, signs)
+    found = judge_state(fold_activity(data), now, signs)
     assert found.reason
     assert found.confidence in ("sure", "inferred")
     assert choose_column(found, now, signs) in ("needs", "working", "idle", "ended")
@@ -642,7 +678,7 @@ def test_no_file_and_no_signs_make_it_fail(data: bytes, signs: SessionSigns, now
     ],
 )
 def test_recorded_sessions_that_ended_are_finished(name: str, kind: str) -> None:
-    fold = folded(recorded(name).read_bytes())
+    fold = fold_activity(find_recording(name).read_bytes())
     last = datetime.fromisoformat(fold.heard or "").astimezone(UTC)
     found = judge_state(fold, last + timedelta(seconds=30), SessionSigns(written=last))
     assert (found.kind, found.tools, found.agents) == (kind, (), ())
@@ -651,7 +687,7 @@ def test_recorded_sessions_that_ended_are_finished(name: str, kind: str) -> None
 def test_every_moment_of_recorded_sessions_has_a_state_that_makes_sense(tmp_path: Path) -> None:
     for name in ("2.1.325/tools", "2.0.76/tools", "2.1.325/agents"):
         fold, seen = Activity(), set()
-        for piece in scan_lines(io.BytesIO(recorded(name).read_bytes())):
+        for piece in scan_lines(io.BytesIO(find_recording(name).read_bytes())):
             fold.add_all([piece])
             heard = datetime.fromisoformat(fold.heard).astimezone(UTC) if fold.heard else NOW
             seen.add(judge_state(fold, heard, SessionSigns(written=heard)).kind)

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.live.clock import ManualClock, build_now
-from tests.live.writing import MOVES, agent_lines, agent_path, append, session_path, written
-from tests.session.build import SESSION, START, Build, encoded
+from tests.live.session_moves import MOVES, agent_lines, agent_path, append, session_path, write_moves
+from tests.session.build import SESSION, START, Build, encode_lines
 from turnlog.live.events.event import AnyEvent, PermissionAwaited, WentIdle
 from turnlog.live.events.file_events import iter_file_events
 from turnlog.live.processes import NoProcesses
@@ -94,7 +94,7 @@ def test_a_file_that_exists_is_followed_from_its_end_and_a_new_one_from_its_star
     assert watch.events == []
     old.result("c1", "done")
     old.answer("finished")
-    append(path, encoded(old.lines[2:]))
+    append(path, encode_lines(old.lines[2:]))
     new = Build(step=1)
     new.prompt("in another session")
     (path.parent / f"{OTHER}.jsonl").write_bytes(new.data())
@@ -110,7 +110,7 @@ def test_the_events_of_a_growing_file_are_those_of_the_whole_file(
 ) -> None:
     config = tmp_path_factory.mktemp("grow")
     path = session_path(config)
-    data = written(moves)
+    data = write_moves(moves)
     watch = Watch(config)
     start = 0
     for end in [*sorted(min(cut, len(data)) for cut in cuts), len(data)]:
@@ -130,7 +130,7 @@ def test_whatever_happens_to_a_file_every_event_comes_once(
 ) -> None:
     config = tmp_path_factory.mktemp("reset")
     path = session_path(config)
-    data = written(moves)
+    data = write_moves(moves)
     begin = data[: data.rfind(b"\n", 0, cut) + 1]
     watch = Watch(config)
     append(path, begin)
@@ -207,7 +207,7 @@ def test_sub_agents_are_followed_from_their_first_line_in_every_layout(tmp_path:
     path.write_bytes(build.data())
     watch = Watch(tmp_path, clock=FixedClock(0))
     build.call("a1", "Agent", {"description": "explore", "prompt": "look"})
-    append(path, encoded(build.lines[1:]))
+    append(path, encode_lines(build.lines[1:]))
     lines = agent_lines("abc", 6)
     agent = agent_path(path, "abc", layout)
     append(agent, lines[:100])
@@ -261,7 +261,7 @@ def test_states_that_nobody_writes_become_events_once(tmp_path: Path) -> None:
     path.write_bytes(build.data())
     watch = Watch(tmp_path, clock=clock)
     build.answer("done")
-    append(path, encoded(build.lines[1:]))
+    append(path, encode_lines(build.lines[1:]))
     for _ in range(3):
         clock.skip(5)
         watch.poll()

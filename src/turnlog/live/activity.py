@@ -6,6 +6,7 @@ same as folding the whole file. It may start anywhere in a file, because the las
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -24,6 +25,11 @@ from turnlog.session.usage.iterations import MAX_REQUEST_TOKENS, split_iteration
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 MAX_SUMMARY_CHARS = 200
+_MAX_TAIL_CHARS = 4_000
+"""How much of an answer's end is searched for its last sentence."""
+_CODE_FENCE = re.compile(r"^ {0,3}(?:```|~~~).*$", re.MULTILINE)
+_LINE_MARKUP = re.compile(r"^\s*(?:#{1,6}\s|>\s?|[-*+]\s|\d{1,3}[.)]\s)*|\s*\|\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
 
 
 def is_task_over(fields: dict[str, Any]) -> bool:
@@ -67,6 +73,20 @@ def read_first_text(body: Body) -> object:
 def to_summary_line(text: object) -> str:
     """Return the start of a text, on one line."""
     return " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())[:MAX_SUMMARY_CHARS] if isinstance(text, str) else ""
+
+
+def find_last_sentence(text: object) -> str:
+    """Return the last sentence of a text in Markdown, without its markup; code says nothing."""
+    if not isinstance(text, str):
+        return ""
+    starts_in_code = len(_CODE_FENCE.findall(text[:-_MAX_TAIL_CHARS])) % 2
+    for part in reversed(_CODE_FENCE.split(text[-_MAX_TAIL_CHARS:])[starts_in_code::2]):
+        for line in reversed(part.splitlines()):
+            words = _LINE_MARKUP.sub("", line).replace("**", "").replace("`", "").strip()
+            if any(character.isalnum() for character in words):
+                sentences = [sentence for sentence in _SENTENCE_END.split(words) if len(sentence) > 1]
+                return to_summary_line(sentences[-1] if sentences else words)
+    return ""
 
 
 def to_small_count(value: object) -> int:
@@ -153,6 +173,8 @@ class Activity(Struct):
     model: str | None = None
     context: int = 0
     """How many tokens the context window contained at the last answer."""
+    last_sentence: str = ""
+    """The last sentence of the model."""
     custom_title: str = ""
     """The title that a person gave."""
     ai_title: str = ""
@@ -225,6 +247,10 @@ class Activity(Struct):
         self.context = count_head_tokens(head) or self.context
         self._add_calls(entry, head, raw)
         kinds = {block.type for block in head.blocks}
+        if "text" in kinds:
+            blocks = reversed(read_content_blocks(decode_body(raw)))
+            sentences = (find_last_sentence(block.get("text")) for block in blocks if block.get("type") == "text")
+            self.last_sentence = next(filter(None, sentences), self.last_sentence)
         if "tool_use" in kinds:
             self._set_last("answer", entry)
         elif head.stop_reason in FINAL_STOP_REASONS:

@@ -47,6 +47,8 @@ class BoardRow(Struct, frozen=True):
     state: SessionState
     written: float
     """When something last happened in one of its files, in seconds since 1970."""
+    last_sentence: str = ""
+    """What the model said last."""
 
 
 class _WatchedSession(SessionWatch):
@@ -226,6 +228,7 @@ class Board:
             choose_column(state, datetime.fromtimestamp(now, UTC), signs),
             state,
             watched.last_activity,
+            fold.last_sentence,
         )
 
 

@@ -45,7 +45,7 @@ class ClientSign(NamedTuple):
     presence: Presence = "unknown"
     is_sure: bool = False
     client: Client | None = None
-    """Its registration."""
+    """Its registration, which a killed client leaves behind."""
     pid: int | None = None
     """Its process; None if it is not on this machine, or unknown."""
     started: float | None = None
@@ -141,6 +141,7 @@ class ClientWatch:
             if not client.is_dead:
                 current[client.session_id] = client
         by_pid = {client.pid: client for client in current.values()}
+        dead = {client.session_id: client for client in registrations if client.is_dead}
         for session_id, client in self._registered.items():
             if session_id not in current:
                 other = by_pid.get(client.pid)
@@ -148,10 +149,11 @@ class ClientWatch:
                 if not is_left and self._is_exiting(client):
                     current[session_id] = client
                     continue
-                self._departed[session_id] = self._depart("left" if is_left else "ended", is_sure=True)
-        for client in registrations:
-            if client.is_dead:
-                self._departed.setdefault(client.session_id, self._depart("ended", is_sure=True))
+                self._departed[session_id] = self._depart(
+                    "left" if is_left else "ended", is_sure=True, client=dead.get(session_id)
+                )
+        for session_id, client in dead.items():
+            self._departed.setdefault(session_id, self._depart("ended", is_sure=True, client=client))
         for session_id in current:
             self._departed.pop(session_id, None)
         self._registered = current
@@ -165,8 +167,8 @@ class ClientWatch:
         mono = self._clock.monotonic()
         return mono - self._exits.setdefault(client.pid, mono) < _MAX_EXIT_SECONDS
 
-    def _depart(self, presence: Presence, *, is_sure: bool = False) -> ClientSign:
-        return ClientSign(presence, is_sure, departure=self._clock.now())
+    def _depart(self, presence: Presence, *, is_sure: bool = False, client: Client | None = None) -> ClientSign:
+        return ClientSign(presence, is_sure, client, departure=self._clock.now())
 
     # -- unregistered clients
 

@@ -41,7 +41,8 @@ _UNSEEN_WRITER_SECONDS = 3.0
 """For how long a session must be written without a client in sight until we conclude that there is one elsewhere."""
 _MAX_AGENTS = 200
 """How many sub-agents' files are read, the latest ones first."""
-_TAIL_BYTES = 32 << 10
+_TAIL_BYTES = (4 << 10, 32 << 10, 1 << 20)
+"""How much of a file's end is read in search of its last timestamp; each time if the last part has none."""
 _TIMESTAMP = re.compile(rb'"timestamp":\s*"(\d{4}-\d\d-\d\dT[0-9:.]{8,15}Z)"')
 
 
@@ -52,11 +53,24 @@ def read_last_time(path: str) -> float | None:
     except OSError:
         return None
     try:
-        start = max(status.st_size - _TAIL_BYTES, 0)
-        times = _TIMESTAMP.findall(read_at(fd, start, status.st_size - start))
+        for tail_bytes in _TAIL_BYTES:
+            start = max(status.st_size - tail_bytes, 0)
+            if time := _find_last_time(read_at(fd, start, status.st_size - start)):
+                return to_seconds(time.decode())
+            if not start:
+                break
     finally:
         os.close(fd)
-    return to_seconds(times[-1].decode()) if times else None
+    return None
+
+
+def _find_last_time(data: bytes) -> bytes | None:
+    """Find the last timestamp, from the end: a file may have thousands."""
+    at = len(data)
+    while (at := data.rfind(b'"timestamp"', 0, at)) >= 0:
+        if match := _TIMESTAMP.match(data, at):
+            return match[1]
+    return None
 
 
 def to_seconds(timestamp: str | None) -> float | None:
@@ -249,7 +263,7 @@ class SessionWatch:
     def judge(self, now: float, clients: ClientWatch) -> JudgedSession:
         """Determine its state."""
         client = clients.find_client(self.file, self.last_activity or None, self.has_unseen_writer)
-        self._note_writer(now, is_open=client.pid is not None or client.client is not None)
+        self._note_writer(now, is_open=client.pid is not None or bool(client.client and not client.client.is_dead))
         signs = self._gather_signs(now, client, clients)
         return JudgedSession(judge_state(self.fold, _to_time(now), signs), signs)
 

@@ -38,6 +38,7 @@ from turnlog.live.verdicts import (
     WORKING_KINDS,
     StateKind,
     StateVerdict,
+    describe_first_call,
     is_status_newer,
 )
 from turnlog.session.calls import find_tool_family
@@ -127,7 +128,7 @@ def _judge(fold: Activity, now: datetime, signs: SessionSigns) -> StateVerdict:
     quiet = _measure_silence(fold, now, signs)
     verdict = _read_transcript(fold, now, quiet, signs)
     if signs.presence in ("ended", "left") and not _is_reopened(fold, signs):
-        return _judge_departure(verdict, signs)
+        return _judge_departure(_judge_last_moment(verdict, fold, now, quiet, signs), signs)
     if signs.status is not None:
         verdict = apply_status(verdict, fold, now, quiet, signs)
     elif signs.presence == "open":
@@ -211,6 +212,20 @@ def _judge_request(fold: Activity) -> StateVerdict:
 def _is_reopened(fold: Activity, signs: SessionSigns) -> bool:
     """Return whether a hook reported something about the session after its client was last seen."""
     return signs.hook is not None and signs.hook.event == "SessionStart" and is_news(signs.hook, fold)
+
+
+def _judge_last_moment(
+    verdict: StateVerdict, fold: Activity, now: datetime, quiet: timedelta, signs: SessionSigns
+) -> StateVerdict:
+    """Judge what the client was doing when it ended.
+
+    The silence and the missing processes since then don't show that a call waited for permission.
+    """
+    if signs.status is not None and fold.calls:
+        return apply_status(verdict, fold, now, quiet, signs)
+    if verdict.kind == "permission" and (call := describe_first_call(fold)):
+        return verdict._replace(kind="running", words=f"running {call}")
+    return verdict
 
 
 def _judge_departure(verdict: StateVerdict, signs: SessionSigns) -> StateVerdict:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.events.reading import list_events, list_kinds, read_events
+from tests.live.events.event_list import list_events, list_kinds, read_events
 from tests.session.build import Build, use
 
 TASK_NOTICE = (
@@ -19,7 +19,7 @@ def notice(task: str, call: str = "", status: str = "completed") -> str:
     return TASK_NOTICE.format(task=task, call=call, status=status)
 
 
-def thinking(text: str) -> dict[str, Any]:
+def build_thinking(text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": text, "signature": "c2ln"}
 
 
@@ -97,11 +97,13 @@ def test_a_result_without_a_call_produces_nothing() -> None:
 def test_the_parts_of_a_message_on_several_lines_count_once_each() -> None:
     build = Build("2.0.76")
     build.prompt("go")
-    build.answer(thinking("hm"), id="m1", stop=None)
+    build.answer(build_thinking("hm"), id="m1", stop=None)
     build.answer("I look.", id="m1", stop=None)
     build.answer(use("c1", "Read"), id="m1", stop=None)
     build.answer(use("c2", "Read"), id="m1", stop="tool_use")
-    build.answer(thinking("hm"), "I look.", use("c1", "Read"), use("c2", "Read"), id="m1")  # written again on resume
+    build.answer(
+        build_thinking("hm"), "I look.", use("c1", "Read"), use("c2", "Read"), id="m1"
+    )  # written again on resume
     assert list_kinds(build) == ["prompt", "think", "text", "call", "call"]
 
 

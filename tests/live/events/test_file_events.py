@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.live.writing import agent_lines, agent_path, session_path
+from tests.live.session_moves import agent_lines, agent_path, session_path
 from tests.session.build import SESSION, Build
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable

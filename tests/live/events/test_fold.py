@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.live.events.reading import fold_lines, list_events, list_kinds, read_events
-from tests.session.build import SESSION, Build, encoded, outcome
+from tests.live.events.event_list import fold_lines, list_events, list_kinds, read_events
+from tests.session.build import SESSION, Build, encode_lines, outcome
 from turnlog.live.events.fold import EventFold
 
 
-def thinking(text: str) -> dict[str, Any]:
+def build_thinking(text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": text, "signature": "c2ln"}
 
 
@@ -24,7 +24,7 @@ def test_an_event_says_where_it_comes_from() -> None:
     build.prompt("go", "u1")
     event = read_events(build.data())[-1]
     assert (event.session, event.actor, event.entry) == (SESSION, "main", "u1")
-    assert (event.offset, event.time) == (len(encoded(build.lines[:1])), "2026-01-01T10:01:00.000Z")
+    assert (event.offset, event.time) == (len(encode_lines(build.lines[:1])), "2026-01-01T10:01:00.000Z")
     assert event.confidence == "sure"
 
 
@@ -167,8 +167,8 @@ def test_a_prompt_that_a_program_queues_before_any_work_was_not_typed_during_wor
 def test_a_thought_has_its_text_where_the_file_has_it() -> None:
     build = Build()
     build.prompt("go")
-    build.answer(thinking("I could …"), stop=None)
-    build.answer(thinking(""), stop=None)
+    build.answer(build_thinking("I could …"), stop=None)
+    build.answer(build_thinking(""), stop=None)
     build.answer({"type": "redacted_thinking", "data": "x"}, stop=None)
     assert [(event["text"], event["level"]) for event in list_events(build, "think")] == [
         ("I could …", "think"),
@@ -210,7 +210,7 @@ def test_thoughts_without_text_are_told_apart_by_their_signatures() -> None:
 def test_the_words_of_a_prompt_ask_for_a_level_of_thinking(text: str, level: str) -> None:
     build = Build()
     build.prompt(text)
-    build.answer(thinking("hm"))
+    build.answer(build_thinking("hm"))
     assert [event["think"] for event in list_events(build, "prompt")] == [level]
     assert [event["level"] for event in list_events(build, "think")] == ["think" if level == "none" else level]
 
@@ -219,17 +219,17 @@ def test_the_words_of_a_prompt_ask_for_a_level_of_thinking(text: str, level: str
 def test_long_thinking_has_a_higher_level(tokens: int, level: str) -> None:
     build = Build()
     build.prompt("go")
-    build.answer(thinking("x" * 4 * tokens), id="m1")
-    build.answer(thinking(""), id="m2", usage={"output_tokens_details": {"thinking_tokens": tokens}})
+    build.answer(build_thinking("x" * 4 * tokens), id="m1")
+    build.answer(build_thinking(""), id="m2", usage={"output_tokens_details": {"thinking_tokens": tokens}})
     assert [event["level"] for event in list_events(build, "think")] == [level, level]
 
 
 def test_the_next_prompt_ends_the_level_of_the_last() -> None:
     build = Build()
     build.prompt("ultrathink")
-    build.answer(thinking("hm"))
+    build.answer(build_thinking("hm"))
     build.prompt("thanks")
-    build.answer(thinking("hm"))
+    build.answer(build_thinking("hm"))
     assert [event["level"] for event in list_events(build, "think")] == ["ultra", "think"]
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.entries.strategies import files
-from tests.live.events.reading import GrowingReader, read_events
-from tests.live.writing import MOVES, append, written
-from tests.session.build import SESSION, recorded
+from tests.live.events.event_list import GrowingReader, read_events
+from tests.live.session_moves import MOVES, append, write_moves
+from tests.session.build import SESSION, find_recording
 from turnlog.live.events.event import AnyEvent
 from turnlog.live.events.file_events import iter_file_events
 
@@ -117,7 +117,7 @@ ENTRIES = st.builds(
 STRANGE_FILES = st.lists(ENTRIES, max_size=12).map(
     lambda rows: b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 )
-FILES = st.builds(written, MOVES) | files | STRANGE_FILES
+FILES = st.builds(write_moves, MOVES) | files | STRANGE_FILES
 
 
 def encode(events: list[AnyEvent]) -> list[bytes]:
@@ -159,7 +159,7 @@ def test_nothing_that_a_file_can_contain_makes_it_fail_and_every_event_can_be_en
 
 @pytest.mark.parametrize("name", ["2.1.325/tools", "2.1.45/tools", "2.0.76/tools", "1.0.128/tools"])
 def test_a_recorded_session_that_grows_byte_by_byte_has_the_same_events(name: str, tmp_path: Path) -> None:
-    data = recorded(name).read_bytes()
+    data = find_recording(name).read_bytes()
     path = tmp_path / f"{SESSION}.jsonl"
     path.touch()
     reader = GrowingReader(path)

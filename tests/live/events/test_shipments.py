@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.events.reading import list_events, read_events
+from tests.live.events.event_list import list_events, read_events
 from tests.session.build import Build
 
 # -- pushes and pull requests
@@ -15,7 +15,7 @@ PUSHED = "To github.com:dana/webshop.git\n   83fa1b2..99c0de1  main -> main"
 REQUEST = "https://github.com/dana/webshop/pull/12"
 
 
-def shipped(command: str, content: str, **fields: Any) -> list[tuple[str, str | None]]:
+def list_shipments(command: str, content: str, **fields: Any) -> list[tuple[str, str | None]]:
     build = Build()
     build.prompt("go")
     build.call("c1", "Bash", {"command": command})
@@ -37,9 +37,9 @@ def shipped(command: str, content: str, **fields: Any) -> list[tuple[str, str | 
     ],
 )
 def test_a_push_ships_when_it_has_succeeded(command: str) -> None:
-    assert shipped(command, PUSHED) == [("push", None)]
-    assert shipped(command, "Exit code 1\nerror: failed to push some refs", error=True) == []
-    assert shipped(command, "The user doesn't want to proceed", error=True) == []
+    assert list_shipments(command, PUSHED) == [("push", None)]
+    assert list_shipments(command, "Exit code 1\nerror: failed to push some refs", error=True) == []
+    assert list_shipments(command, "The user doesn't want to proceed", error=True) == []
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_a_push_ships_when_it_has_succeeded(command: str) -> None:
     ],
 )
 def test_a_command_that_only_mentions_a_push_ships_nothing(command: str) -> None:
-    assert shipped(command, PUSHED) == []
+    assert list_shipments(command, PUSHED) == []
 
 
 @pytest.mark.parametrize("output", ["Everything up-to-date", "To x\n ! [rejected] main -> main (fetch first)\nfailed"])
 def test_a_push_that_changed_nothing_ships_nothing(output: str) -> None:
-    assert shipped("git push || echo failed", output) == []
+    assert list_shipments("git push || echo failed", output) == []
 
 
 def test_a_push_in_the_background_has_not_succeeded_yet() -> None:
-    assert shipped("git push", "running", toolUseResult={"backgroundTaskId": "b1"}) == []
+    assert list_shipments("git push", "running", toolUseResult={"backgroundTaskId": "b1"}) == []
 
 
 def test_a_quiet_push_is_inferred() -> None:
@@ -75,9 +75,9 @@ def test_a_quiet_push_is_inferred() -> None:
 
 def test_a_pull_request_ships_with_its_address() -> None:
     command = 'gh pr create --title "Fix; cents" --body x'
-    assert shipped(command, f"Creating pull request\n\n{REQUEST}\n") == [("pull-request", REQUEST)]
-    assert shipped(command, "aborted") == []
-    assert shipped(command, f"Exit code 1\nalready exists:\n{REQUEST}", error=True) == []
+    assert list_shipments(command, f"Creating pull request\n\n{REQUEST}\n") == [("pull-request", REQUEST)]
+    assert list_shipments(command, "aborted") == []
+    assert list_shipments(command, f"Exit code 1\nalready exists:\n{REQUEST}", error=True) == []
 
 
 def test_a_pull_request_counts_once_however_often_the_client_links_it() -> None:

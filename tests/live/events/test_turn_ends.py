@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.live.events.reading import list_events, list_kinds, read_events
+from tests.live.events.event_list import list_events, list_kinds, read_events
 from tests.session.build import Build, use
 
 
-def thinking(text: str) -> dict[str, Any]:
+def build_thinking(text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": text, "signature": "c2ln"}
 
 
@@ -75,7 +75,7 @@ def test_the_placeholder_of_a_resumed_session_is_no_answer() -> None:
 def test_a_turn_finishes_once() -> None:
     build = Build(step=5)
     build.prompt("go")
-    build.answer(thinking("hm"), id="m1")
+    build.answer(build_thinking("hm"), id="m1")
     build.answer("done", id="m1")
     build.system("turn_duration", durationMs=9000)
     assert list_kinds(build) == ["prompt", "think", "text", "turn-finish"]
@@ -141,7 +141,7 @@ def test_a_duration_that_is_written_after_the_next_prompt_does_not_finish_that()
 def test_a_command_asks_for_a_level_of_thinking_too() -> None:
     build = Build()
     build.prompt("<command-name>/review</command-name><command-args>ultrathink</command-args>")
-    build.answer(thinking("hm"), stop=None)
+    build.answer(build_thinking("hm"), stop=None)
     build.answer("done")
     assert list_kinds(build) == ["think", "text", "turn-finish"]
     assert [event["level"] for event in list_events(build, "think")] == ["ultra"]

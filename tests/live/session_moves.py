@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from tests.session.build import SESSION, Build, encoded, outcome, use
+from tests.session.build import SESSION, Build, encode_lines, outcome, use
 
 MOVES = st.lists(
     st.sampled_from(
@@ -18,7 +18,7 @@ MOVES = st.lists(
 )
 
 
-def written(moves: list[str]) -> bytes:
+def write_moves(moves: list[str]) -> bytes:
     """A session made of some moves."""
     build = Build(step=1)
     waiting: list[str] = []
@@ -27,10 +27,10 @@ def written(moves: list[str]) -> bytes:
     for number, move in enumerate(moves):
         _move(build, move, number, waiting, prompts)
         if move == "broken":
-            extra.append(encoded(build.lines))
+            extra.append(encode_lines(build.lines))
             build.lines.clear()
             extra.append(b'{"type":"user","uuid":\n')
-    return b"".join(extra) + encoded(build.lines)
+    return b"".join(extra) + encode_lines(build.lines)
 
 
 def _move(build: Build, move: str, number: int, waiting: list[str], prompts: list[str | None]) -> None:
@@ -95,7 +95,7 @@ def agent_lines(agent: str, count: int) -> bytes:
                 build.prompt([outcome(f"{agent}c{number - 1}")], name)
     for line in build.lines:
         line |= {"isSidechain": True, "agentId": agent}
-    return encoded(build.lines)
+    return encode_lines(build.lines)
 
 
 def agent_path(session: Path, agent: str, layout: str) -> Path:

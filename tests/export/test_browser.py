@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Dialog, Page, Request, expect
 
 from tests.export.test_html import hostile
 from tests.render.attacks import ATTACKS
-from tests.session.build import Build, recorded, use
+from tests.session.build import Build, find_recording, use
 from turnlog.export.html import write_pages
 from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.render.render_options import SHOW_EVERYTHING
@@ -37,14 +37,14 @@ class Watched:
         self.faults: list[str] = []
         self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
-        self.page.on("dialog", self._asked)
-        self.page.on("request", self._requested)
+        self.page.on("dialog", self._dismiss_dialog)
+        self.page.on("request", self._note_request)
 
-    def _asked(self, dialog: Dialog) -> None:
+    def _dismiss_dialog(self, dialog: Dialog) -> None:
         self.faults.append("dialog")
         dialog.dismiss()
 
-    def _requested(self, request: Request) -> None:
+    def _note_request(self, request: Request) -> None:
         if not request.url.startswith(("file:", "data:")):
             self.faults.append(request.url)
 
@@ -53,7 +53,7 @@ class Watched:
         return self.page
 
 
-def written(session: Session, folder: Path, choice: ExportChoice | None = None) -> Path:
+def write_page(session: Session, folder: Path, choice: ExportChoice | None = None) -> Path:
     goal = folder / "a.html"
     write_pages(ExportMaterial(session, choice or ExportChoice()), goal)
     return goal
@@ -74,7 +74,9 @@ def talk() -> Build:
 def test_no_attack_runs_loads_or_breaks_anything(browser: Browser, tmp_path: Path, first: int) -> None:
     texts = list(ATTACKS.values())[first : first + 15]
     watched = Watched(browser)
-    page = watched.open(written(hostile(*texts).session(), tmp_path, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
+    page = watched.open(
+        write_page(hostile(*texts).session(), tmp_path, ExportChoice(SHOW_EVERYTHING, all_branches=True))
+    )
     page.get_by_role("button", name="Expand all").click()
     expect(page.locator("footer.page-foot")).to_be_attached()
     assert watched.faults == []
@@ -82,7 +84,7 @@ def test_no_attack_runs_loads_or_breaks_anything(browser: Browser, tmp_path: Pat
 
 def test_search_shows_only_what_fits_and_opens_it(browser: Browser, tmp_path: Path) -> None:
     watched = Watched(browser)
-    page = watched.open(written(talk().session(), tmp_path))
+    page = watched.open(write_page(talk().session(), tmp_path))
     page.keyboard.press("/")
     page.keyboard.type("needle")
     expect(page.locator("#found")).to_have_text("1 found")
@@ -96,7 +98,7 @@ def test_search_shows_only_what_fits_and_opens_it(browser: Browser, tmp_path: Pa
 
 def test_filters_and_folding_work(browser: Browser, tmp_path: Path) -> None:
     watched = Watched(browser)
-    page = watched.open(written(talk().session(), tmp_path))
+    page = watched.open(write_page(talk().session(), tmp_path))
     expect(page.locator(".card").first).to_be_visible()
     page.get_by_label("Tools").uncheck()
     expect(page.locator(".card").first).to_be_hidden()
@@ -109,7 +111,7 @@ def test_filters_and_folding_work(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_page_can_be_read_without_scripts(browser: Browser, tmp_path: Path) -> None:
     watched = Watched(browser, scripts=False)
-    page = watched.open(written(talk().session(), tmp_path))
+    page = watched.open(write_page(talk().session(), tmp_path))
     expect(page.locator("#bar")).to_be_hidden()
     expect(page.get_by_text("a plain answer")).to_be_visible()
     page.locator(".card > summary").first.click()
@@ -120,8 +122,8 @@ def test_a_page_can_be_read_without_scripts(browser: Browser, tmp_path: Path) ->
 
 def test_a_sub_agent_can_be_opened_in_its_card(browser: Browser, tmp_path: Path) -> None:
     watched = Watched(browser)
-    with Session.open(recorded("2.1.325/agents")) as session:
-        page = watched.open(written(session, tmp_path))
+    with Session.open(find_recording("2.1.325/agents")) as session:
+        page = watched.open(write_page(session, tmp_path))
     page.get_by_role("button", name="Expand all").click()
     expect(page.locator("details.agent .item.prompt").first).to_be_visible()
     assert watched.faults == []
@@ -129,8 +131,8 @@ def test_a_sub_agent_can_be_opened_in_its_card(browser: Browser, tmp_path: Path)
 
 def test_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
     watched = Watched(browser)
-    with Session.open(recorded("2.1.325/tools")) as session:
-        page = watched.open(written(session, tmp_path))
+    with Session.open(find_recording("2.1.325/tools")) as session:
+        page = watched.open(write_page(session, tmp_path))
     page.set_viewport_size({"width": 380, "height": 700})
     page.get_by_role("button", name="Expand all").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.session.build import ROOT, recorded
+from tests.session.build import ROOT, find_recording
 from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
 from turnlog.export.json import JSON_FORMAT_VERSION
 from turnlog.export.material import ExportChoice, ExportMaterial
@@ -73,7 +73,7 @@ def keys(value: Any, path: str = "") -> Iterator[str]:
 
 
 def test_every_key_around_the_views_is_documented_and_there() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         document = json.loads(
             b"".join(iter_exported_bytes("json", ExportMaterial(session, ExportChoice(SHOW_EVERYTHING))))
         )

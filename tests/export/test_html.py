@@ -11,7 +11,7 @@ import pytest
 
 from tests.render.attacks import ATTACKS
 from tests.render.walk import Walk
-from tests.session.build import Build, recorded, use
+from tests.session.build import Build, find_recording, use
 from turnlog.export import html
 from turnlog.export.html import render_one_page, to_data_url, write_pages
 from turnlog.export.material import ExportChoice, ExportMaterial
@@ -97,7 +97,7 @@ def test_a_page_asks_no_address_for_anything() -> None:
 
 
 def test_the_contents_lead_to_every_turn() -> None:
-    with Session.open(recorded("2.1.325/tools")) as session:
+    with Session.open(find_recording("2.1.325/tools")) as session:
         text = page(session)
         anchors = re.findall(r'<li><a href="#(t-\d+)"', text)
         assert anchors == [f"t-{turn.number}" for turn in session.turns]
@@ -105,14 +105,14 @@ def test_the_contents_lead_to_every_turn() -> None:
 
 
 def test_no_id_stands_twice_in_a_page() -> None:
-    for path in sorted(recorded("2.1.325/agents").parent.glob("*.jsonl")):
+    for path in sorted(find_recording("2.1.325/agents").parent.glob("*.jsonl")):
         with Session.open(path) as session:
             ids = re.findall(r'\sid="([^"]+)"', page(session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
             assert len(ids) == len(set(ids))
 
 
 def test_a_sub_agent_stands_inside_of_its_card() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         agents = [agent for agent in session.agents if agent.call_id]
         assert agents
         text = page(session)
@@ -141,7 +141,7 @@ def test_a_sub_agent_that_two_calls_name_is_shown_once(tmp_path: Path) -> None:
 
 
 def test_paper_has_everything_open_and_no_script() -> None:
-    with Session.open(recorded("2.1.325/tools")) as session:
+    with Session.open(find_recording("2.1.325/tools")) as session:
         text = page(session, unfolded=True)
     assert "<script" not in text
     assert "script-src &#39;none&#39;" in text

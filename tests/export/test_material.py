@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from tests.session.build import Build, recorded, use
+from tests.session.build import Build, find_recording, use
 from turnlog.errors import UsageError
 from turnlog.export.formats import iter_exported_bytes
 from turnlog.export.material import ExportChoice, ExportMaterial
@@ -16,7 +16,7 @@ from turnlog.render.view import PromptView
 from turnlog.session.session import Session
 
 
-def forked() -> Build:
+def build_fork() -> Build:
     build = Build()
     build.prompt("one", "u1")
     build.answer("first", uuid="a1")
@@ -39,48 +39,48 @@ def prompts(session: Session, **choice: object) -> list[str]:
 
 
 def test_the_branch_that_the_client_would_go_on_from_is_exported() -> None:
-    assert prompts(forked().session()) == ["one", "two new"]
+    assert prompts(build_fork().session()) == ["one", "two new"]
 
 
 def test_another_branch_or_all_on_request() -> None:
-    assert prompts(forked().session(), leaf="a2") == ["one", "two old"]
-    assert prompts(forked().session(), all_branches=True) == ["one", "two old", "two new"]
+    assert prompts(build_fork().session(), leaf="a2") == ["one", "two old"]
+    assert prompts(build_fork().session(), all_branches=True) == ["one", "two old", "two new"]
 
 
 def test_turns_are_chosen_by_their_numbers() -> None:
-    assert prompts(forked().session(), first=2, last=2) == ["two old"]
-    assert prompts(forked().session(), first=2) == ["two old", "two new"]
-    assert prompts(forked().session(), last=1) == ["one"]
+    assert prompts(build_fork().session(), first=2, last=2) == ["two old"]
+    assert prompts(build_fork().session(), first=2) == ["two old", "two new"]
+    assert prompts(build_fork().session(), last=1) == ["one"]
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 1), (1, 4), (9, None)])
 def test_turns_that_are_not_there_are_refused(first: int, last: int | None) -> None:
     with pytest.raises(UsageError, match="this session has turns 1 to 3"):
-        prompts(forked().session(), first=first, last=last)
+        prompts(build_fork().session(), first=first, last=last)
 
 
 def test_where_only_some_turns_are_wanted_nothing_of_the_others_is_told() -> None:
     for form in ("md", "txt", "json"):
-        found = text(forked().session(), form, first=2, last=2)
+        found = text(build_fork().session(), form, first=2, last=2)
         assert "two old" in found
         assert "two new" not in found
         assert "first" not in found.replace("first_", "")
 
 
 def test_a_document_says_what_is_left_out() -> None:
-    found = text(forked().session(), wishes=RenderOptions(tools=False, thinking=False, pictures=False))
+    found = text(build_fork().session(), wishes=RenderOptions(tools=False, thinking=False, pictures=False))
     assert "Left out:   1 turn, tool calls, thinking, images and documents" in found
 
 
 def test_sub_agents_go_with_the_tools() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         assert "Sub-agent" in text(session, "md")
         assert "*Sub-agent" not in text(session, "md", wishes=RenderOptions(tools=False))
         assert "**Sub-agent" not in text(session, "md", agents=False)
 
 
 def test_the_json_names_the_sub_agents_with_their_items() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         found = json.loads(text(session, "json"))
         assert {agent["agent_id"] for agent in found["agents"]} == {agent.agent_id for agent in session.agents}
         assert all(agent["items"] for agent in found["agents"])
@@ -89,7 +89,7 @@ def test_the_json_names_the_sub_agents_with_their_items() -> None:
 
 def test_a_sub_agent_that_no_call_started_stands_at_the_end(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("s")
-    path = forked().write(folder)
+    path = build_fork().write(folder)
     inner = Build()
     inner.prompt("LONELY", isSidechain=True, agentId="abc")
     place = path.with_suffix("") / "subagents"
@@ -102,7 +102,7 @@ def test_a_sub_agent_that_no_call_started_stands_at_the_end(tmp_path_factory: py
 
 def test_progress_is_told_up_to_the_end() -> None:
     told: list[tuple[int, int]] = []
-    material = ExportMaterial(forked().session(), ExportChoice(), lambda done, total: told.append((done, total)))
+    material = ExportMaterial(build_fork().session(), ExportChoice(), lambda done, total: told.append((done, total)))
     list(material.iter_stretches())
     assert told[-1] == (4, 4)
 

@@ -72,7 +72,7 @@ def test_odd_blocks_have_no_place() -> None:
     ]
 
 
-def sent(build: Build, **choice: Any) -> list[dict[str, Any]]:
+def list_messages(build: Build, **choice: Any) -> list[dict[str, Any]]:
     return list_conversation_messages(ExportMaterial(build.session(), ExportChoice(**choice)))
 
 
@@ -87,24 +87,25 @@ def talk() -> Build:
 
 def test_wishes_leave_blocks_out_of_a_conversation() -> None:
     kinds = [
-        [block["type"] for block in message["content"]] for message in sent(talk(), wishes=RenderOptions(tools=False))
+        [block["type"] for block in message["content"]]
+        for message in list_messages(talk(), wishes=RenderOptions(tools=False))
     ]
     assert kinds == [["image", "text"], ["thinking"], ["text"]]
     kinds = [
         [block["type"] for block in message["content"]]
-        for message in sent(talk(), wishes=RenderOptions(thinking=False))
+        for message in list_messages(talk(), wishes=RenderOptions(thinking=False))
     ]
     assert kinds == [["image", "text"], ["tool_use"], ["tool_result"], ["text"]]
-    assert "AAAA" not in str(sent(talk(), wishes=RenderOptions(pictures=False)))
+    assert "AAAA" not in str(list_messages(talk(), wishes=RenderOptions(pictures=False)))
 
 
 def test_a_conversation_is_of_one_branch() -> None:
     with pytest.raises(UsageError, match="--branch"):
-        sent(talk(), all_branches=True)
+        list_messages(talk(), all_branches=True)
 
 
 def test_what_the_client_would_not_resume_is_refused_with_the_reason() -> None:
     build = Build()
     build.note("summary", summary="x")
     with pytest.raises(Refused, match="would not resume"):
-        sent(build)
+        list_messages(build)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.redact.planted import TOKENS, drawer
+from tests.redact.plants import TOKENS, drawer
 from tests.session.build import SESSION, Build, use
 from turnlog.errors import Unreadable
 from turnlog.export.destination import build_file_name
@@ -84,7 +84,7 @@ def agent(plant: Plants) -> bytes:
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+def planted_session(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     plant = Plants()
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(transcript(plant))
@@ -96,7 +96,7 @@ def planted(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return path, plant.secrets
 
 
-def written(form: str, path: Path, folder: Path) -> bytes:
+def write_export(form: str, path: Path, folder: Path) -> bytes:
     choice = ExportChoice(SHOW_EVERYTHING, all_branches=form not in ("messages", "openai"), is_redacted=True)
     with Session.open(path) as session:
         material = ExportMaterial(session, choice)
@@ -115,14 +115,14 @@ def tables(session: Session, folder: Path) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("form", sorted(set(EXPORT_FORMATS) - {"pdf"}))  # which is printed from html
-def test_no_secret_is_in_any_format(form: str, planted: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
-    path, secrets = planted
-    before = written(form, path, folder(tmp_path / "before")).decode()
+def test_no_secret_is_in_any_format(form: str, planted_session: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    path, secrets = planted_session
+    before = write_export(form, path, folder(tmp_path / "before")).decode()
     assert any(secret in before for secret in secrets.values())
     redaction = ExportRedaction(SecretRules())
     redaction.learn_secrets([path])
     with redaction.copy_redacted(path) as copy:
-        text = written(form, copy, folder(tmp_path / "after")).decode()
+        text = write_export(form, copy, folder(tmp_path / "after")).decode()
     assert {place for place, secret in secrets.items() if secret in text} == set()
     assert "[secret:github:" in text
 
@@ -132,9 +132,11 @@ def folder(path: Path) -> Path:
     return path
 
 
-def test_the_places_are_shown_when_nothing_is_redacted(planted: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
-    path, secrets = planted
-    text = written("html", path, tmp_path).decode()
+def test_the_places_are_shown_when_nothing_is_redacted(
+    planted_session: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    path, secrets = planted_session
+    text = write_export("html", path, tmp_path).decode()
     shown = {place for place, secret in secrets.items() if secret in text}
     assert shown >= {
         *("title", "folder", "branch", "prompt", "thinking", "answer", "unknown block", "command", "description"),
@@ -144,8 +146,8 @@ def test_the_places_are_shown_when_nothing_is_redacted(planted: tuple[Path, dict
     }
 
 
-def test_the_name_of_the_file_holds_no_secret(planted: tuple[Path, dict[str, str]]) -> None:
-    path, secrets = planted
+def test_the_name_of_the_file_holds_no_secret(planted_session: tuple[Path, dict[str, str]]) -> None:
+    path, secrets = planted_session
     redaction = ExportRedaction(SecretRules())
     redaction.learn_secrets([path])
     with redaction.copy_redacted(path) as copy, Session.open(copy) as session:
@@ -154,8 +156,8 @@ def test_the_name_of_the_file_holds_no_secret(planted: tuple[Path, dict[str, str
     assert name.startswith("title-secret-github-")
 
 
-def test_the_report_counts_what_was_replaced_once(planted: tuple[Path, dict[str, str]]) -> None:
-    path, secrets = planted
+def test_the_report_counts_what_was_replaced_once(planted_session: tuple[Path, dict[str, str]]) -> None:
+    path, secrets = planted_session
     redaction = ExportRedaction(SecretRules())
     redaction.learn_secrets([path])
     assert redaction.build_report().replacement_count == 0
@@ -164,21 +166,23 @@ def test_the_report_counts_what_was_replaced_once(planted: tuple[Path, dict[str,
     assert redaction.build_report().rules["github"].secrets >= len(secrets) - 1  # the torn line goes as a whole
 
 
-def test_thinking_that_changed_is_shown_and_not_sent(planted: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+def test_thinking_that_changed_is_shown_and_not_sent(
+    planted_session: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
     redaction = ExportRedaction(SecretRules())
-    redaction.learn_secrets([planted[0]])
-    with redaction.copy_redacted(planted[0]) as copy:
-        assert "hm [secret:github:" in written("txt", copy, tmp_path).decode()
-        assert "hm [secret" not in written("messages", copy, tmp_path).decode()
+    redaction.learn_secrets([planted_session[0]])
+    with redaction.copy_redacted(planted_session[0]) as copy:
+        assert "hm [secret:github:" in write_export("txt", copy, tmp_path).decode()
+        assert "hm [secret" not in write_export("messages", copy, tmp_path).decode()
 
 
-def test_the_copy_is_gone_afterwards_and_the_session_as_before(planted: tuple[Path, dict[str, str]]) -> None:
-    before = planted[0].read_bytes()
+def test_the_copy_is_gone_afterwards_and_the_session_as_before(planted_session: tuple[Path, dict[str, str]]) -> None:
+    before = planted_session[0].read_bytes()
     redaction = ExportRedaction(SecretRules())
-    with redaction.copy_redacted(planted[0]) as copy:
+    with redaction.copy_redacted(planted_session[0]) as copy:
         assert copy.is_file()
     assert not copy.parent.exists()
-    assert planted[0].read_bytes() == before
+    assert planted_session[0].read_bytes() == before
 
 
 def test_without_secrets_a_copy_means_the_same(tmp_path: Path) -> None:
@@ -197,11 +201,11 @@ def test_what_cant_be_read_is_told_when_it_is_copied(tmp_path: Path) -> None:
         pass
 
 
-def test_progress_is_told_in_bytes_up_to_the_end(planted: tuple[Path, dict[str, str]]) -> None:
+def test_progress_is_told_in_bytes_up_to_the_end(planted_session: tuple[Path, dict[str, str]]) -> None:
     told: list[tuple[int, int]] = []
     redaction = ExportRedaction(SecretRules(), lambda done, total: told.append((done, total)))
-    redaction.learn_secrets([planted[0]])
-    with redaction.copy_redacted(planted[0]):
+    redaction.learn_secrets([planted_session[0]])
+    with redaction.copy_redacted(planted_session[0]):
         pass
     assert told[-1][0] == told[-1][1]
     assert len({total for _, total in told}) == 1

@@ -36,12 +36,12 @@ def name_of(path: Path) -> str:
     return "/".join(path.parts[-4:])
 
 
-def written(form: str, session: Session, choice: ExportChoice = CHOICE) -> str:
+def write_export(form: str, session: Session, choice: ExportChoice = CHOICE) -> str:
     material = ExportMaterial(session, choice)
     return b"".join(render_one_page(material) if form == "html" else iter_exported_bytes(form, material)).decode()
 
 
-def said(session: Session) -> Iterator[str]:
+def iter_spoken_texts(session: Session) -> Iterator[str]:
     """Every prompt and every answer of a session, all branches, without answers that the client made up."""
     for turn in session.turns:
         if turn.kind == "prompt":
@@ -68,14 +68,14 @@ def session(request: pytest.FixtureRequest) -> Iterator[Session]:
 
 @pytest.mark.parametrize("form", ["md", "txt"])
 def test_every_line_that_was_said_stands_in_the_document(session: Session, form: str) -> None:
-    lines = {bare(line) for line in written(form, session).splitlines()}
-    for text in said(session):
+    lines = {bare(line) for line in write_export(form, session).splitlines()}
+    for text in iter_spoken_texts(session):
         missing = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip() and bare(line) not in lines]
         assert missing == []
 
 
 def test_the_json_holds_every_text_as_it_is_and_can_be_read_as_views(session: Session) -> None:
-    document = json.loads(written("json", session))
+    document = json.loads(write_export("json", session))
     views = msgspec.convert(document["items"], list[AnyView])
     texts = {view.text for view in views if isinstance(view, PromptView)}
     texts |= {
@@ -85,19 +85,21 @@ def test_the_json_holds_every_text_as_it_is_and_can_be_read_as_views(session: Se
         for block in view.blocks
         if isinstance(block, AnswerText)
     }
-    assert [text for text in said(session) if text.strip() and text.strip() not in {t.strip() for t in texts}] == []
+    assert [
+        text for text in iter_spoken_texts(session) if text.strip() and text.strip() not in {t.strip() for t in texts}
+    ] == []
 
 
 def test_every_word_that_was_said_can_be_seen_in_the_page(session: Session) -> None:
-    page = written("html", session).split("<main", 1)[1]
+    page = write_export("html", session).split("<main", 1)[1]
     # Words may be cut by colours, and may stand directly behind those of another element.
     seen = {word for text in (Walk(page).text, unescape(re.sub("<[^>]*>", " ", page))) for word in words(text)}
-    for text in said(session):
+    for text in iter_spoken_texts(session):
         assert set(words(re.sub(r"https?://\S+|&\w+;", "", text))) - seen == set()
 
 
 def test_every_entry_can_be_found_in_the_json_of_everything(session: Session) -> None:
-    document = json.loads(written("json", session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
+    document = json.loads(write_export("json", session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
     assert len(document["items"]) == len(ExportMaterial(session).timeline.items)
 
 
@@ -106,10 +108,10 @@ def test_a_conversation_is_what_would_be_sent_and_openai_has_all_its_texts(sessi
         sent = session.conversation().messages
     except Refused:
         with pytest.raises(Refused):
-            written("messages", session, ExportChoice())
+            write_export("messages", session, ExportChoice())
         return
-    assert json.loads(written("messages", session, ExportChoice())) == {"messages": sent}
-    chat = written("openai", session, ExportChoice())
+    assert json.loads(write_export("messages", session, ExportChoice())) == {"messages": sent}
+    chat = write_export("openai", session, ExportChoice())
     calls = [call["id"] for message in json.loads(chat)["messages"] for call in message.get("tool_calls", [])]
     blocks = [block for message in sent for block in message["content"]]
     assert calls == [str(block.get("id")) for block in blocks if block["type"] == "tool_use"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import ROOT, Build, recorded, use
+from tests.session.build import ROOT, Build, find_recording, use
 from turnlog.export.parquet import ParquetTables
 from turnlog.export.table_columns import TABLE_COLUMNS, fit_column_value
 from turnlog.export.tables import iter_table_rows
@@ -41,7 +41,7 @@ def test_an_advisors_answer_is_a_row_of_its_own_that_adds_up_with_the_messages()
 
 
 def test_the_tables_hold_what_the_session_holds(tmp_path: Path) -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         found = tables(tmp_path, session)
         inner = [session.open_agent_session(agent) for agent in session.agents]
         every = [session, *inner]

@@ -19,7 +19,7 @@ UNANSWERED: Any = object()
 """The call has no result."""
 
 
-def shown(session: Session, *, head: bool = True) -> list[AnyView]:
+def build_views(session: Session, *, head: bool = True) -> list[AnyView]:
     """The views of a session."""
     found = build_timeline(session)
     return build_item_views(Excerpt.from_session(session), found.items, found.head if head else None)
@@ -42,7 +42,7 @@ def card(
     if result is not UNANSWERED:
         extra = {} if record is None else {"toolUseResult": record}
         build.result("c1", result, error=error, **extra, **fields)
-    (found,) = cards(shown(build.session()))
+    (found,) = cards(build_views(build.session()))
     return found
 
 

@@ -43,7 +43,7 @@ WORDS: dict[tuple[type, str], tuple[Any, ...]] = {
 """Words that a template knows, which lead to parts of it that other words don't."""
 
 
-def filled(kind: Any, text: str) -> Any:
+def fill_value(kind: Any, text: str) -> Any:
     """A value of a type in which every text is the given one."""
     if kind is str:
         return text
@@ -56,32 +56,32 @@ def filled(kind: Any, text: str) -> Any:
     if get_origin(kind) is tuple:
         return _tuple(get_args(kind), text)
     if get_origin(kind) in (Union, types.UnionType):
-        return filled(next(part for part in get_args(kind) if part is not type(None)), text)
+        return fill_value(next(part for part in get_args(kind) if part is not type(None)), text)
     hints = get_type_hints(kind)
-    return kind(**{name: filled(hints[name], text) for name in kind.__struct_fields__})
+    return kind(**{name: fill_value(hints[name], text) for name in kind.__struct_fields__})
 
 
 def _tuple(parts: tuple[Any, ...], text: str) -> tuple[Any, ...]:
     if len(parts) == 2 and parts[1] is Ellipsis:
         members = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else (parts[0],)
-        return tuple(filled(member, text) for member in members)
-    return tuple(filled(part, text) for part in parts)
+        return tuple(fill_value(member, text) for member in members)
+    return tuple(fill_value(part, text) for part in parts)
 
 
 def all_views(text: str) -> Iterator[sights.AnyView]:
     """Every view, filled with a text, and again with each word that a template knows."""
     for kind in VIEWS:
-        view = filled(kind, text)
+        view = fill_value(kind, text)
         yield view
         yield from _with_words(view) if len(text) < LONG else ()
     if len(text) >= LONG:
         return
-    card = filled(cards.Card, text)
-    answer = filled(sights.AnswerView, text)
+    card = fill_value(cards.Card, text)
+    answer = fill_value(sights.AnswerView, text)
     for other in _with_words(card):
         yield replace(answer, blocks=(sights.AnswerCall(other),))
     for section in (*get_args(cards.Section), cards.ChecklistTask, cards.QuestionChoice):
-        for other in _with_words(filled(section, text)):
+        for other in _with_words(fill_value(section, text)):
             yield replace(answer, blocks=(sights.AnswerCall(replace(card, asked=(_whole(other),), answered=())),))
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.render.cards import UNANSWERED, card, cards, recorded_sessions, shown
-from tests.session.build import Build, genuine, recorded
+from tests.render.cards import UNANSWERED, build_views, card, cards, recorded_sessions
+from tests.session.build import Build, find_recording, genuine
 from tests.session.test_any import scalars, values
 from turnlog.entries.format import load_format
 from turnlog.render.card import (
@@ -56,7 +56,7 @@ def test_a_card_has_the_place_of_call_and_result_and_the_time_between_them() -> 
     build.call("c1", "Bash", {"command": "ls"})
     build.result("c1", "a")
     session = build.session()
-    (found,) = cards(shown(session))
+    (found,) = cards(build_views(session))
     _, call, result = (entry.offset for entry in session.entries)
     assert (found.offset, found.result_offset, found.duration_ms) == (call, result, 2000)
     assert (found.id, found.tool, found.family, found.outcome) == ("c1", "Bash", "running", "answered")
@@ -390,7 +390,7 @@ def test_an_advisor_says_who_it_is_what_it_used_and_what_it_advised(content: Any
     asked = {"type": "server_tool_use", "id": "s1", "name": "advisor", "input": {}}
     answer = {"type": "advisor_tool_result", "tool_use_id": "s1", "content": content}
     build.answer(asked, answer, "Done.", usage={"input_tokens": 1, "iterations": [{"type": "message"}, advice]})
-    (found,) = cards(shown(build.session()))
+    (found,) = cards(build_views(build.session()))
     assert (found.tool, found.title) == ("advisor", "")
     assert found.badges == ("claude-fable-5", "1,500 in", "60 out", "$0.018")
     assert found.answered == (section,)
@@ -399,7 +399,7 @@ def test_an_advisor_says_who_it_is_what_it_used_and_what_it_advised(content: Any
 def test_an_advisor_that_has_not_answered_shows_nothing() -> None:
     build = Build()
     build.answer({"type": "server_tool_use", "id": "s1", "name": "advisor", "input": {}})
-    (found,) = cards(shown(build.session()))
+    (found,) = cards(build_views(build.session()))
     assert (found.outcome, found.answered, found.badges) == ("unanswered", (), ())
 
 
@@ -465,13 +465,13 @@ def test_a_list_without_a_record_is_compared_with_the_one_before_it() -> None:
     build.result("c1")
     build.call("c2", "TodoWrite", {"todos": [todo("a", "completed")]})
     build.result("c2")
-    _, second = cards(shown(build.session()))
+    _, second = cards(build_views(build.session()))
     assert second.asked == (ChecklistSection((ChecklistTask("a", "completed", "changed"),)),)
 
 
 def test_tasks_are_known_by_their_number_and_subject() -> None:
-    with Session.open(recorded("2.1.325/misc")) as session:
-        found = {made.tool: made for made in cards(shown(session)) if made.tool.startswith("Task")}
+    with Session.open(find_recording("2.1.325/misc")) as session:
+        found = {made.tool: made for made in cards(build_views(session)) if made.tool.startswith("Task")}
     assert found["TaskCreate"].asked[0] == ChecklistSection((ChecklistTask("#2 Test it", "pending", "new"),))
     update = found["TaskUpdate"]
     assert (update.title, update.badges) == ("#1: completed", ("Add discount", "pending → completed"))
@@ -538,8 +538,8 @@ def test_an_agent_shows_its_prompt_its_numbers_and_its_report() -> None:
 
 
 def test_an_agent_in_the_background_has_the_numbers_that_the_session_knows() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
-        found = next(made for made in cards(shown(session)) if made.family == "agents")
+    with Session.open(find_recording("2.1.325/agents")) as session:
+        found = next(made for made in cards(build_views(session)) if made.family == "agents")
     assert found.outcome == "launched"
     agent, note = found.answered
     assert isinstance(agent, AgentSection)
@@ -550,8 +550,8 @@ def test_an_agent_in_the_background_has_the_numbers_that_the_session_knows() -> 
 
 
 def test_an_agent_of_the_oldest_clients_is_found_through_the_session() -> None:
-    with Session.open(recorded("1.0.128/agents")) as session:
-        found = [made for made in cards(shown(session)) if made.tool == "Task"]
+    with Session.open(find_recording("1.0.128/agents")) as session:
+        found = [made for made in cards(build_views(session)) if made.tool == "Task"]
     assert found
     assert all(made.agent_id for made in found)
     assert all(kinds(made.answered) == [AgentSection, TextSection] for made in found)
@@ -677,7 +677,7 @@ def raw_json(section: Section) -> bool:
 
 
 def no_raw_json(session: Session) -> None:
-    for found in cards(shown(session)):
+    for found in cards(build_views(session)):
         for section in (*found.asked, *found.answered):
             assert not raw_json(section), (found.tool, section)
 
@@ -703,7 +703,7 @@ def test_every_known_tool_has_a_card_of_its_own_or_is_shown_well_enough_as_names
 
 
 def test_the_cards_of_a_genuine_session_read_well() -> None:
-    found = [(made.tool, made.title, made.outcome, made.badges) for made in cards(shown(genuine("2.1.29/tools")))]
+    found = [(made.tool, made.title, made.outcome, made.badges) for made in cards(build_views(genuine("2.1.29/tools")))]
     assert found == [
         ("Read", "src/cart.py", "answered", ("5 lines",)),
         ("Glob", "**/*.py", "answered", ("2 files",)),

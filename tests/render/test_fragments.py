@@ -39,7 +39,7 @@ _TAG = re.compile(
 
 
 @cache
-def shown(version: str) -> list[AnyView]:
+def list_views(version: str) -> list[AnyView]:
     """The views of recorded sessions of a version, one session after the other."""
     made: list[AnyView] = []
     for path in sorted(DATA.glob(f"sessions/{version}/*/projects/*/????????-*.jsonl")):
@@ -49,7 +49,7 @@ def shown(version: str) -> list[AnyView]:
     return made
 
 
-def having(kind: str, view: AnyView) -> bool:
+def is_view_of(kind: str, view: AnyView) -> bool:
     match view:
         case PromptView():
             return kind == "prompt" and view.kind == "prompt"
@@ -81,7 +81,7 @@ def lines(html: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("version", ERAS)
 def test_a_session_of_every_era_looks_as_it_did(version: str, kind: str, snapshot: SnapshotAssertion) -> None:
-    found = [view for view in shown(version) if having(kind, view)]
+    found = [view for view in list_views(version) if is_view_of(kind, view)]
     made = sorted((str(HtmlWriter(lambda _: None).write_view(view)) for view in found), key=len)
     # The one that shows most of what there is, but no page of it.
     short = [html for html in made if len(html) < LONGEST]

@@ -100,7 +100,7 @@ def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) 
     card = cards.Card("c", "Bash", "running", "x", "answered")
     views = [
         AnswerView(
-            f"k{number}", 1, None, 0, (AnswerText(text), blocks[number], AnswerCall(_loaded(card, text, number)))
+            f"k{number}", 1, None, 0, (AnswerText(text), blocks[number], AnswerCall(_load_card(card, text, number)))
         )
         for number, text in enumerate(texts)
     ]
@@ -123,7 +123,7 @@ def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) 
     page.close()
 
 
-def _loaded(card: cards.Card, text: str, number: int) -> cards.Card:
+def _load_card(card: cards.Card, text: str, number: int) -> cards.Card:
     sections = (
         cards.CodeSection(text, "html"),
         cards.TerminalSection(text),

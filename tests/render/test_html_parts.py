@@ -23,6 +23,14 @@ CSS = (Path(written.__file__).with_name("static") / "content.css").read_text("ut
 # -- what can't be seen
 
 
+def test_ascii_and_other_text_show_the_same_characters_as_hidden() -> None:
+    for char in map(chr, range(128)):
+        alone, beside_letters = escape_to_markup(char), escape_to_markup(f"ä{char}")
+        assert beside_letters == f"ä{alone}"
+        assert ("hidden-char" in alone) == (not char.isprintable() and char not in "\t\n")
+        assert name_hidden_chars(f"ä{char}") == f"ä{name_hidden_chars(char)}"
+
+
 def test_what_cant_be_seen_is_named() -> None:
     assert (
         escape_to_markup("a\u202eb")

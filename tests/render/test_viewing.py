@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.render.cards import cards, recorded_sessions, shown
-from tests.session.build import Build, encoded, genuine, outcome, recorded, use
-from tests.session.test_any import damaged, entries, spans
+from tests.render.cards import build_views, cards, recorded_sessions
+from tests.session.build import Build, encode_lines, find_recording, genuine, outcome, use
+from tests.session.test_any import draw_damaged_session, entries, spans
 from turnlog.demo import config_dir
 from turnlog.render.card import LinkSection, Picture, TreeSection
 from turnlog.render.html import HtmlWriter
@@ -73,14 +73,14 @@ def test_every_line_of_a_file_is_in_a_view_at_its_place() -> None:
     for item in build_timeline(session).items:
         told |= {place[0] for place in (*item.lines, *item.results)}
     assert told == offsets
-    assert {view.offset for view in shown(session)} <= offsets
+    assert {view.offset for view in build_views(session)} <= offsets
 
 
 def test_broken_lines_have_rows_with_the_reason_wherever_they_stand() -> None:
-    lines = b"\xef\xbb\xbf" + encoded([{"type": "mode", "mode": "plan"}]) + b'{"torn": tru\n\n\0\0\n// note\n'
+    lines = b"\xef\xbb\xbf" + encode_lines([{"type": "mode", "mode": "plan"}]) + b'{"torn": tru\n\n\0\0\n// note\n'
     session = Session.from_bytes(lines + b'{"type":"tag","tag":"x"}{"a":1}\n{"cut')
     alike(session)
-    (meta,) = shown(session)
+    (meta,) = build_views(session)
     assert isinstance(meta, MetaView)
     assert [(row.name, row.gist) for row in meta.rows] == [
         ("no entry/bom", "a byte order mark"),
@@ -100,7 +100,7 @@ def test_broken_lines_have_rows_with_the_reason_wherever_they_stand() -> None:
 
 
 def first(build: Build) -> AnyView:
-    return shown(build.session())[0]
+    return build_views(build.session())[0]
 
 
 def test_a_prompt_has_its_words_its_context_and_its_pictures() -> None:
@@ -145,7 +145,7 @@ def test_a_slash_command_a_bash_line_and_a_message_of_a_teammate_are_prompts_of_
     build.prompt("<bash-input>ls</bash-input>")
     build.prompt('<teammate-message teammate_id="lead">Build it.</teammate-message>')
     build.answer("Yes.")
-    found = [view for view in shown(build.session()) if isinstance(view, PromptView)]
+    found = [view for view in build_views(build.session()) if isinstance(view, PromptView)]
     assert [(view.kind, view.text) for view in found] == [
         ("command", "/greet World"),
         ("bash", "!ls"),
@@ -196,14 +196,14 @@ def test_what_was_typed_meanwhile_is_a_prompt_where_it_was_taken_up() -> None:
     build.result()
     build.attachment("queued_command", prompt=[{"type": "text", "text": "and the tests"}, PNG])
     build.answer("Yes.")
-    view = next(view for view in shown(build.session()) if isinstance(view, PromptView) and view.kind == "typed")
+    view = next(view for view in build_views(build.session()) if isinstance(view, PromptView) and view.kind == "typed")
     assert (view.text, len(view.pictures)) == ("and the tests", 1)
 
 
 def test_what_old_clients_queued_is_a_prompt_too() -> None:
     path = next(config_dir().glob("projects/*/67df1d90-*.jsonl"))
     with Session.open(path) as session:
-        typed = [view for view in shown(session) if isinstance(view, PromptView) and view.kind == "typed"]
+        typed = [view for view in build_views(session) if isinstance(view, PromptView) and view.kind == "typed"]
     assert [view.text for view in typed] == ["upper and lower case should not matter"]
 
 
@@ -214,7 +214,7 @@ def answer(*blocks: Any, **fields: Any) -> AnswerView:
     build = Build()
     build.prompt()
     build.answer(*blocks, **fields)
-    found = shown(build.session())[1]
+    found = build_views(build.session())[1]
     assert isinstance(found, AnswerView)
     return found
 
@@ -266,7 +266,7 @@ def test_the_lines_of_one_message_are_one_answer_with_the_results_between_them()
     build.result("c1", "one")
     build.answer(use("c2"), id="m1", uuid="second")
     build.result("c2", "two")
-    found = [view for view in shown(build.session()) if isinstance(view, AnswerView)]
+    found = [view for view in build_views(build.session()) if isinstance(view, AnswerView)]
     assert len(found) == 1
     one, two = cards(list(found))
     offsets = [entry.offset for entry in build.session().entries]
@@ -325,11 +325,11 @@ def test_a_compaction_tells_what_the_head_knows_and_shows_the_summary() -> None:
     build.answer("two", uuid="a1")
     build.boundary("b1", trigger="manual", postTokens=90, preservedMessages={"uuids": ["a1"]})
     build.summary("We **talked**.")
-    found = next(view for view in shown(build.session()) if isinstance(view, CompactionView))
+    found = next(view for view in build_views(build.session()) if isinstance(view, CompactionView))
     assert (found.trigger, found.before, found.after) == ("manual", 1000, 90)
     assert (found.entries, found.preserved) == (2, 1)
     assert found.summary == "We **talked**."
-    alone = next(view for view in shown(build.session(), head=False) if isinstance(view, CompactionView))
+    alone = next(view for view in build_views(build.session(), head=False) if isinstance(view, CompactionView))
     assert (alone.trigger, alone.before, alone.entries, alone.preserved) == ("manual", 1000, 0, 1)
 
 
@@ -338,8 +338,8 @@ def test_a_compaction_tells_what_the_head_knows_and_shows_the_summary() -> None:
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_a_session_of_every_era_has_prompts_answers_and_cards_that_say_what_they_are_about(version: str) -> None:
-    with Session.open(recorded(f"{version}/tools")) as session:
-        found = shown(session)
+    with Session.open(find_recording(f"{version}/tools")) as session:
+        found = build_views(session)
     assert any(isinstance(view, PromptView) for view in found)
     made = list(cards(found))
     assert {"Bash", "Read", "Edit", "Write"} <= {card.tool for card in made}
@@ -352,7 +352,7 @@ def test_the_demo_has_every_kind_of_view() -> None:
     seen: set[str] = set()
     for path in config_dir().glob("projects/*/????????-*.jsonl"):
         with Session.open(path) as session:
-            seen |= {type(view).__name__ for view in shown(session)}
+            seen |= {type(view).__name__ for view in build_views(session)}
     assert seen == {kind.__name__ for kind in (PromptView, AnswerView, EventView, CompactionView, MetaView)}
 
 
@@ -361,12 +361,12 @@ def test_the_demo_has_every_kind_of_view() -> None:
 
 @given(st.lists(entries, max_size=6))
 def test_any_json_objects_give_the_same_views_from_the_whole_and_from_an_excerpt(lines: list[dict[str, Any]]) -> None:
-    alike(Session.from_bytes(encoded(lines)))
+    alike(Session.from_bytes(encode_lines(lines)))
 
 
-@given(damaged())
+@given(draw_damaged_session())
 def test_real_entries_with_fields_of_any_json_give_the_same_views_too(lines: list[dict[str, Any]]) -> None:
-    alike(Session.from_bytes(encoded(lines)))
+    alike(Session.from_bytes(encode_lines(lines)))
 
 
 def test_an_entry_that_is_nested_without_end_has_views() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.render.diff_lines import render_diff_lines
 from turnlog.render.figures import format_count, format_duration, format_size, format_thousands
 from turnlog.render.terminal import TerminalScreen as Look
 from turnlog.render.terminal import take_first_lines, to_visible_line
-from turnlog.session.files.patches import read_recorded_hunks
+from turnlog.session.files.patches import Hunk, read_recorded_hunks
 
 Object = Mapping[str, Any]
 
@@ -33,6 +33,8 @@ class ResultView(NamedTuple):
     is_error: bool = False
     is_rejected: bool = False
     milliseconds: int = 0
+    is_diff_shown: bool = False
+    """Whether the change of a file is already on the screen, so that its size is enough."""
 
 
 def render_call_result(result: ResultView, look: Look) -> Iterator[str]:
@@ -43,7 +45,10 @@ def render_call_result(result: ResultView, look: Look) -> Iterator[str]:
     elif result.is_error:
         yield from (look.paint(look.fit(part, 4), "red") for part in _take_first_lines(_strip_error_tags(result.text)))
     elif hunks := read_recorded_hunks(facts.get("structuredPatch")):
-        yield from render_diff_lines(hunks, look)
+        if result.is_diff_shown:
+            yield look.paint(_describe_size(hunks), "dim")
+        else:
+            yield from render_diff_lines(hunks, look)
     elif facts.get("type") == "create" and isinstance(content := facts.get("content"), str):
         yield look.paint(f"created, {format_count(len(content.splitlines()), 'line')}", "dim")
     elif result.tool == "TodoWrite" and isinstance(result.arguments, Mapping):
@@ -54,6 +59,12 @@ def render_call_result(result: ResultView, look: Look) -> Iterator[str]:
         yield look.paint(format_count(number, "line"), "dim")
     else:
         yield from (look.paint(look.fit(part, 4), "dim") for part in _render_plain_result(result, facts))
+
+
+def _describe_size(hunks: Sequence[Hunk]) -> str:
+    """Describe how many lines a change adds and removes."""
+    marks = [line[:1] for hunk in hunks for line in hunk.lines]
+    return f"{format_count(marks.count('+'), 'line')} added, {marks.count('-')} removed"
 
 
 def render_todo_lines(todos: Iterator[tuple[str, str]]) -> Iterator[str]:

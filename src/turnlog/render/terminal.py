@@ -11,7 +11,18 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-STYLE_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+STYLE_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "underline": "4",
+    "strike": "9",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
 
 _ZERO_WIDTH_JOINER, _EMOJI_SELECTOR, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
 # Characters that count as printable but are invisible: fillers, variation selectors, grapheme joiners.
@@ -21,6 +32,7 @@ _UNSEEN_CHARS = re.compile(
 # This many combining marks on one letter would overlap the lines above and below.
 _HEAPED_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}")
 _COLOUR_ESCAPES = re.compile("\x1b\\[[0-9;:]*m")
+_WORD_PATTERN = re.compile(" +|[^ ]+")
 _EMOJI_PART = re.compile(f"[{_ZERO_WIDTH_JOINER}{_EMOJI_SELECTOR}]")
 
 
@@ -113,6 +125,34 @@ def cut_to_cells(text: str, cells: int) -> str:
         if used > cells:
             break
     return text[:end].rstrip() + "…" if cells > 0 else ""
+
+
+def wrap_words(text: str, cells: int, indent: int = 0) -> list[str]:
+    """Wrap visible text between words; split longer words, and begin every row but the first with `indent` spaces."""
+    rows, row, space, cells = list[str](), "", "", max(cells, indent + 2)
+    for piece in _WORD_PATTERN.findall(text):
+        if piece[0] == " ":
+            space = piece
+            continue
+        is_splittable = measure_width(piece) > cells - indent  # a row of its own would not help
+        if row.strip() and measure_width(row + space + piece) > cells and not is_splittable:
+            rows.append(row)
+            row, space = " " * indent, ""
+        row, space = row + space + piece, ""
+        while measure_width(row) > cells:
+            end = _count_fitting_chars(row, cells)
+            rows.append(row[:end])
+            row = " " * indent + row[end:]
+    return [*rows, row]
+
+
+def _count_fitting_chars(text: str, cells: int) -> int:
+    used = 0
+    for count, char in enumerate(text):
+        used += _count_cells(char)
+        if used > cells:
+            return count
+    return len(text)
 
 
 def pad_to_cells(text: str, cells: int) -> str:

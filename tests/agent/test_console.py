@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from tests.agent.api import Gate
 from tests.agent.desk import Desk, Terminal, call, reply, says, script
-from tests.agent.waiting import wait_until
+from tests.agent.waits import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")]
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -21,7 +22,7 @@ READY = "\x1b[?2004h> "
 
 
 @pytest.fixture
-def trusted(desk: MakeDesk) -> MakeDesk:
+def make_trusted_desk(desk: MakeDesk) -> MakeDesk:
     """A desk whose project is trusted."""
 
     def make(scenario: dict[str, Any]) -> Desk:
@@ -32,15 +33,15 @@ def trusted(desk: MakeDesk) -> MakeDesk:
     return make
 
 
-def held(gate: Gate, *blocks: dict[str, Any]) -> dict[str, Any]:
+def hold_answer(gate: Gate, *blocks: dict[str, Any]) -> dict[str, Any]:
     """An answer that stops in the middle of a text, until the gate is opened."""
     return {**reply(says("word " * 40), *blocks), "do": gate}
 
 
-def said(here: Desk) -> list[str]:
+def list_last_prompts(here: Desk) -> list[str]:
     """What the person said in the last request, without reminders."""
     blocks = [
-        block for message in here.asked[-1]["messages"] if message["role"] == "user" for block in message["content"]
+        block for message in here.requests[-1]["messages"] if message["role"] == "user" for block in message["content"]
     ]
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     return [text for text in texts if not text.startswith("<system-reminder>")]
@@ -54,28 +55,28 @@ def texts(body: dict[str, Any]) -> list[str]:
 def leave(terminal: Terminal, hint: str = READY) -> int:
     terminal.expect(hint)
     terminal.send("\x04")
-    return terminal.ended()
+    return terminal.wait_for_end()
 
 
-def test_a_prompt_is_answered_and_ctrl_d_leaves(trusted: MakeDesk) -> None:
-    here = trusted(script("Hello **there**."))
+def test_a_prompt_is_answered_and_ctrl_d_leaves(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("Hello **there**."))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("hi\r")
-        terminal.expect("Hello **there**.")
+        terminal.expect("Hello \x1b[1mthere\x1b[0m.")
         assert leave(terminal) == 0
         assert f"--resume {here.session[0]['sessionId']}" in terminal.text
-    assert said(here) == ["hi"]
+    assert list_last_prompts(here) == ["hi"]
     assert here.session[0]["promptSource"] == "typed"
 
 
-def test_a_prompt_of_the_command_line_is_said_first(trusted: MakeDesk) -> None:
-    here = trusted(script("Hello."))
+def test_a_prompt_of_the_command_line_is_said_first(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("Hello."))
     with here.terminal("hi there") as terminal:
         terminal.expect("> hi there")
         terminal.expect("Hello.")
         leave(terminal)
-    assert said(here) == ["hi there"]
+    assert list_last_prompts(here) == ["hi there"]
 
 
 def test_a_folder_is_trusted_once(desk: MakeDesk) -> None:
@@ -83,7 +84,7 @@ def test_a_folder_is_trusted_once(desk: MakeDesk) -> None:
     with here.terminal() as terminal:
         terminal.expect("Do you trust this folder?")
         terminal.send("n\r")
-        assert terminal.ended() == 1
+        assert terminal.wait_for_end() == 1
     with here.terminal() as terminal:
         terminal.expect("Do you trust this folder?")
         terminal.send("y\r")
@@ -95,9 +96,9 @@ def test_a_folder_is_trusted_once(desk: MakeDesk) -> None:
     assert state["projects"][str(here.cwd)]["hasTrustDialogAccepted"] is True
 
 
-def test_a_call_is_asked_for_shown_and_made(trusted: MakeDesk) -> None:
+def test_a_call_is_asked_for_shown_and_made(make_trusted_desk: MakeDesk) -> None:
     path = "{}/a.txt"
-    here = trusted(script())
+    here = make_trusted_desk(script())
     here.mock.scenario.conversations[0]["replies"] = [
         reply(call("Write", file_path=path.format(here.cwd), content="one\n")),
         "Written.",
@@ -115,9 +116,9 @@ def test_a_call_is_asked_for_shown_and_made(trusted: MakeDesk) -> None:
     assert not (here.cwd / ".claude").exists()
 
 
-def test_always_writes_the_rule_that_was_shown(trusted: MakeDesk) -> None:
+def test_always_writes_the_rule_that_was_shown(make_trusted_desk: MakeDesk) -> None:
     picks = [reply(call("Bash", command=f"./pick apples {colour}")) for colour in ("red", "green")]
-    here = trusted(script(*picks, "Done."))
+    here = make_trusted_desk(script(*picks, "Done."))
     (here.cwd / "pick").write_text('#!/bin/sh\necho "$2" >> picked\n')
     (here.cwd / "pick").chmod(0o755)
     with here.terminal("go") as terminal:
@@ -127,13 +128,13 @@ def test_always_writes_the_rule_that_was_shown(trusted: MakeDesk) -> None:
         leave(terminal)
         assert terminal.text.count("allow?") == 1
     (rule,) = json.loads((here.cwd / ".claude" / "settings.local.json").read_text())["permissions"]["allow"]
-    assert f"adds {rule} to {here.cwd}/.claude/settings.local.json" in asked
+    assert f"adds {rule} to {here.cwd}/.claude/settings.local.json".replace(" ", "") in "".join(asked.split())
     assert (here.cwd / "picked").read_text() == "red\ngreen\n"
 
 
-def test_an_answer_for_this_session_allows_the_next_call_and_writes_no_rule(trusted: MakeDesk) -> None:
+def test_an_answer_for_this_session_allows_the_next_call_and_writes_no_rule(make_trusted_desk: MakeDesk) -> None:
     picks = [reply(call("Bash", command=f"./pick apples {colour}")) for colour in ("red", "green")]
-    here = trusted(script(*picks, "Done."))
+    here = make_trusted_desk(script(*picks, "Done."))
     (here.cwd / "pick").write_text('#!/bin/sh\necho "$2" >> picked\n')
     (here.cwd / "pick").chmod(0o755)
     with here.terminal("go") as terminal:
@@ -146,8 +147,8 @@ def test_an_answer_for_this_session_allows_the_next_call_and_writes_no_rule(trus
     assert not (here.cwd / ".claude").exists()
 
 
-def test_what_was_typed_before_the_question_is_no_answer_to_it(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate(), call("Bash", command="touch x")), "ok"))
+def test_what_was_typed_before_the_question_is_no_answer_to_it(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate(), call("Bash", command="touch x")), "ok"))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("y")
@@ -162,31 +163,31 @@ def test_what_was_typed_before_the_question_is_no_answer_to_it(trusted: MakeDesk
         terminal.expect("> y")
 
 
-def test_no_with_words_tells_the_model_and_goes_on(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(call("Bash", command="touch x")), "I use make."))
+def test_no_with_words_tells_the_model_and_goes_on(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(reply(call("Bash", command="touch x")), "I use make."))
     with here.terminal("go") as terminal:
         terminal.expect("allow?")
         terminal.send("n use make instead\r")
         terminal.expect("I use make.")
         leave(terminal)
-    assert "use make instead" in json.dumps(here.asked[-1]["messages"][-1])
+    assert "use make instead" in json.dumps(here.requests[-1]["messages"][-1])
     assert not (here.cwd / "x").exists()
 
 
-def test_a_bare_no_ends_the_turn(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(call("Bash", command="touch x")), "never"))
+def test_a_bare_no_ends_the_turn(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(reply(call("Bash", command="touch x")), "never"))
     with here.terminal("go") as terminal:
         terminal.expect("allow?")
         terminal.send("n\r")
         terminal.expect("interrupted")
         leave(terminal)
-    assert len(here.asked) == 1
+    assert len(here.requests) == 1
     assert not (here.cwd / "x").exists()
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
-def test_escape_and_ctrl_c_interrupt_the_turn(trusted: MakeDesk, key: str) -> None:
-    here = trusted(script(held(Gate())))
+def test_escape_and_ctrl_c_interrupt_the_turn(make_trusted_desk: MakeDesk, key: str) -> None:
+    here = make_trusted_desk(script(hold_answer(Gate())))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send(key)
@@ -196,22 +197,22 @@ def test_escape_and_ctrl_c_interrupt_the_turn(trusted: MakeDesk, key: str) -> No
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03", "\x04"])
-def test_whoever_turns_away_from_a_question_ends_the_turn(trusted: MakeDesk, key: str) -> None:
-    here = trusted(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
+def test_whoever_turns_away_from_a_question_ends_the_turn(make_trusted_desk: MakeDesk, key: str) -> None:
+    here = make_trusted_desk(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
     with here.terminal("go") as terminal:
         terminal.expect("allow?")
         terminal.send(key)
         terminal.expect("interrupted")
         leave(terminal)
         assert terminal.text.count("allow?") == 1
-    assert len(here.asked) == 1
+    assert len(here.requests) == 1
     assert not list(here.cwd.iterdir())
     assert any("[Request interrupted by user for tool use]" in json.dumps(row) for row in here.session)
 
 
-def test_a_question_of_a_sub_agent_that_is_turned_away_from_ends_the_whole_turn(trusted: MakeDesk) -> None:
-    task = call("Task", description="Look", prompt="look", subagent_type="general-purpose")
-    here = trusted(script(reply(task), "never"))
+def test_a_question_of_a_sub_agent_that_is_turned_away_from_ends_the_whole_turn(make_trusted_desk: MakeDesk) -> None:
+    task = call("Task", description="Look", prompt="look", subagent_type="general-purpose", run_in_background=False)
+    here = make_trusted_desk(script(reply(task), "never"))
     here.mock.scenario.conversations.insert(
         0, {"kind": "agent", "replies": [reply(call("Bash", command="touch x")), "Seen."]}
     )
@@ -224,8 +225,8 @@ def test_a_question_of_a_sub_agent_that_is_turned_away_from_ends_the_whole_turn(
     assert not (here.cwd / "x").exists()
 
 
-def test_an_answer_can_be_edited_and_words_behind_it_answer_nothing_else(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
+def test_an_answer_can_be_edited_and_words_behind_it_answer_nothing_else(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
     with here.terminal("go") as terminal:
         terminal.expect("allow?")
         terminal.send("nonsense here\x17\x15yy\x7f\ry\r")
@@ -238,8 +239,8 @@ def test_an_answer_can_be_edited_and_words_behind_it_answer_nothing_else(trusted
     assert not (here.cwd / "y").exists()
 
 
-def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(trusted: MakeDesk) -> None:
-    here = trusted(script("One.", "Two.", reply(call("Bash", command="mkdir made")), "Three."))
+def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two.", reply(call("Bash", command="mkdir made")), "Three."))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("half\x1b[Z")
@@ -260,8 +261,8 @@ def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(trusted: Make
         terminal.expect("Three.")
         leave(terminal, "acceptEdits > ")
     assert (here.cwd / "made").is_dir()
-    assert said(here) == ["half a line", "on", "make it"]
-    told = [texts(here.asked[at]) for at in (0, 1)]
+    assert list_last_prompts(here) == ["half a line", "on", "make it"]
+    told = [texts(here.requests[at]) for at in (0, 1)]
     assert sum("is in plan mode" in text for text in told[0]) == 1
     assert sum("has ended plan mode" in text for text in told[1]) == 1
     modes = [row["permissionMode"] for row in here.session if row["type"] == "permission-mode"]
@@ -271,8 +272,8 @@ def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(trusted: Make
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "dontAsk"])
-def test_shift_tab_leads_back_to_the_mode_that_the_settings_begin_with(trusted: MakeDesk, mode: str) -> None:
-    here = trusted(script())
+def test_shift_tab_leads_back_to_the_mode_that_the_settings_begin_with(make_trusted_desk: MakeDesk, mode: str) -> None:
+    here = make_trusted_desk(script())
     (here.config / "settings.json").write_text(json.dumps({"permissions": {"defaultMode": mode}}))
     with here.terminal() as terminal:
         for shown in (f"{mode} > ", f"\n{READY}", "acceptEdits > ", "plan > ", f"{mode} > "):
@@ -280,21 +281,21 @@ def test_shift_tab_leads_back_to_the_mode_that_the_settings_begin_with(trusted: 
             terminal.send("\x1b[Z")
 
 
-def test_keys_that_ask_for_completions_change_no_mode(trusted: MakeDesk) -> None:
-    here = trusted(script("One."))
+def test_keys_that_ask_for_completions_change_no_mode(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One."))
     (here.home / ".inputrc").write_text("tab: menu-complete\n")
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("a\t\x1b?\x1b*b\r")
         terminal.expect("One.")
         leave(terminal)
-    assert said(here) == ["a\t?*b"]
+    assert list_last_prompts(here) == ["a?*b"]
 
 
 @pytest.mark.parametrize("text", ["fix it", "bad", "done?", "7 of 9", "/etc/hosts is odd", '"so" \\ it', "ärger", "OK"])
 @pytest.mark.parametrize("times", [1, 2])
-def test_escape_after_the_end_of_a_turn_eats_no_key(trusted: MakeDesk, text: str, times: int) -> None:
-    here = trusted(script("One.", "Two."))
+def test_escape_after_the_end_of_a_turn_eats_no_key(make_trusted_desk: MakeDesk, text: str, times: int) -> None:
+    here = make_trusted_desk(script("One.", "Two."))
     with here.terminal("first") as terminal:
         terminal.expect("One.")
         terminal.expect(READY)
@@ -302,21 +303,21 @@ def test_escape_after_the_end_of_a_turn_eats_no_key(trusted: MakeDesk, text: str
         terminal.send(f"{text}\r")
         terminal.expect("Two.")
         leave(terminal)
-    assert said(here) == ["first", text]
+    assert list_last_prompts(here) == ["first", text]
 
 
-def test_escape_in_a_line_eats_no_key_and_arrows_with_ctrl_or_alt_go_by_words(trusted: MakeDesk) -> None:
-    here = trusted(script("One."))
+def test_escape_in_a_line_eats_no_key_and_arrows_with_ctrl_or_alt_go_by_words(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One."))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("one two\x1bf\x1b[1;5DX\x1b[1;3DY\x1b[1;3CZ\r")
         terminal.expect("One.")
         leave(terminal)
-    assert said(here) == ["one YXtwofZ"]
+    assert list_last_prompts(here) == ["one YXtwofZ"]
 
 
-def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate(), call("Bash", command="mkdir made")), "Done."))
+def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate(), call("Bash", command="mkdir made")), "Done."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("\x1b[Z")
@@ -327,8 +328,8 @@ def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(trusted: MakeDe
     assert (here.cwd / "made").is_dir()
 
 
-def test_a_command_of_the_person_s_own_runs_unasked_and_is_told_to_the_model(trusted: MakeDesk) -> None:
-    here = trusted(script("I see."))
+def test_a_command_of_the_person_s_own_runs_unasked_and_is_told_to_the_model(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("I see."))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("!mkdir made; echo it is made\r")
@@ -336,27 +337,28 @@ def test_a_command_of_the_person_s_own_runs_unasked_and_is_told_to_the_model(tru
         terminal.expect("I see.")
         leave(terminal)
     assert (here.cwd / "made").is_dir()
-    assert said(here) == [
+    assert list_last_prompts(here) == [
         "<bash-input>mkdir made; echo it is made</bash-input>",
         "<bash-stdout>it is made</bash-stdout><bash-stderr></bash-stderr>",
     ]
     here.turnlog("-p", "next", "--continue")
-    assert said(here)[:2] == [text for text in said(here) if text.startswith("<bash-")]
+    assert list_last_prompts(here)[:2] == [text for text in list_last_prompts(here) if text.startswith("<bash-")]
 
 
-def test_an_own_command_that_takes_too_long_is_stopped(trusted: MakeDesk) -> None:
-    here = trusted(script("never"))
+def test_an_own_command_that_takes_too_long_is_stopped(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("never"))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("!echo begun; sleep 300\r")
-        terminal.expect("s · begun")
+        terminal.expect("✻ ! echo begun; sleep 300: begun (")
+        terminal.expect("s · Esc to interrupt)")
         terminal.send("\x1b")
         assert leave(terminal) == 0
-    assert here.asked == []
+    assert here.requests == []
 
 
-def test_a_session_gets_a_title_that_lists_show(trusted: MakeDesk) -> None:
-    here = trusted(
+def test_a_session_gets_a_title_that_lists_show(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(
         {"conversations": [{"kind": "title", "replies": ['"Price test"\n']}, *script("One.")["conversations"]]}
     )
     with here.terminal(CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="0") as terminal:
@@ -366,18 +368,20 @@ def test_a_session_gets_a_title_that_lists_show(trusted: MakeDesk) -> None:
         terminal.expect(READY)
         wait_until(lambda: any(row["type"] == "ai-title" for row in here.session))
         terminal.send("/exit\r")
-        assert terminal.ended() == 0
+        assert terminal.wait_for_end() == 0
     assert {row["aiTitle"] for row in here.session if row["type"] == "ai-title"} == {"Price test"}
     assert "Price test" in here.turnlog("ls").stdout
     with here.terminal("--resume") as terminal:
         terminal.expect("Price test")
         terminal.send("\x1b")
-        assert terminal.ended() == 0
+        assert terminal.wait_for_end() == 0
 
 
-def test_a_title_that_can_t_be_had_is_missed_by_nobody(trusted: MakeDesk) -> None:
+def test_a_title_that_can_t_be_had_is_missed_by_nobody(make_trusted_desk: MakeDesk) -> None:
     wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no titles"}}
-    here = trusted({"conversations": [{"kind": "title", "replies": [wrong]}, *script("One.")["conversations"]]})
+    here = make_trusted_desk(
+        {"conversations": [{"kind": "title", "replies": [wrong]}, *script("One.")["conversations"]]}
+    )
     with here.terminal("go", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="") as terminal:
         terminal.expect("One.")
         assert leave(terminal) == 0
@@ -385,8 +389,8 @@ def test_a_title_that_can_t_be_had_is_missed_by_nobody(trusted: MakeDesk) -> Non
     assert not any(row["type"] == "ai-title" for row in here.session)
 
 
-def test_an_arrow_key_interrupts_nothing(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate()), "Second."))
+def test_an_arrow_key_interrupts_nothing(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate()), "Second."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("\x1b[A\x1bOBx")
@@ -396,8 +400,8 @@ def test_an_arrow_key_interrupts_nothing(trusted: MakeDesk) -> None:
         assert "interrupted" not in terminal.text
 
 
-def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate()), "Second."))
+def test_what_is_typed_during_a_turn_is_said_next(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate()), "Second."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("secondX\x7f\r")
@@ -405,13 +409,13 @@ def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
         gate.open()
         terminal.expect("Second.")
         leave(terminal)
-    assert said(here) == ["first", "second"]
+    assert list_last_prompts(here) == ["first", "second"]
     queue = [(row["operation"], row.get("content")) for row in here.session if row["type"] == "queue-operation"]
     assert queue == [("enqueue", "second"), ("dequeue", None)]
 
 
-def test_what_is_pasted_during_a_turn_is_one_piece(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate()), "Second."))
+def test_what_is_pasted_during_a_turn_is_one_piece(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate()), "Second."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("\x1b[200~one\rtwo")
@@ -420,11 +424,11 @@ def test_what_is_pasted_during_a_turn_is_one_piece(trusted: MakeDesk) -> None:
         gate.open()
         terminal.expect("Second.")
         leave(terminal)
-    assert said(here) == ["first", "one\ntwo more!"]
+    assert list_last_prompts(here) == ["first", "one\ntwo more!"]
 
 
-def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(trusted: MakeDesk) -> None:
-    here = trusted(script(held(Gate()), "Edited."))
+def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(Gate()), "Edited."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("second\r")
@@ -435,69 +439,72 @@ def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(trusted: M
         terminal.send(" thoughts\r")
         terminal.expect("Edited.")
         leave(terminal)
-    assert said(here)[-1] == "second thoughts"
+    assert list_last_prompts(here)[-1] == "second thoughts"
     assert [row["operation"] for row in here.session if row["type"] == "queue-operation"] == ["enqueue", "popAll"]
 
 
-def test_a_line_goes_on_after_a_backslash_or_escape_and_enter_and_a_paste_is_one_piece(trusted: MakeDesk) -> None:
-    here = trusted(script("one", "two", "three"))
+def test_a_line_goes_on_after_a_backslash_or_escape_and_enter_and_a_paste_is_one_piece(
+    make_trusted_desk: MakeDesk,
+) -> None:
+    here = make_trusted_desk(script("one", "two", "three"))
     with here.terminal() as terminal:
         for typed, answer in (("a\\\rb\r", "one"), ("c\x1b\rd\r", "two"), ("\x1b[200~e\nf\x1b[201~\r", "three")):
             terminal.expect(READY)
             terminal.send(typed)
             terminal.expect(answer)
         leave(terminal)
-    assert said(here) == ["a\nb", "c\nd", "e\nf"]
+    assert list_last_prompts(here) == ["a\nb", "c\nd", "e\nf"]
 
 
-def test_ctrl_c_at_the_prompt_leaves_the_second_time(trusted: MakeDesk) -> None:
-    with trusted(script()).terminal() as terminal:
+def test_ctrl_c_at_the_prompt_leaves_the_second_time(make_trusted_desk: MakeDesk) -> None:
+    with make_trusted_desk(script()).terminal() as terminal:
         terminal.expect(READY)
         terminal.send("half a line")
         terminal.press("\x03", "Ctrl-C again")
         terminal.expect(READY)
         terminal.press("\x03", "\x1b[?2004l")
-        assert terminal.ended() == 0
+        assert terminal.wait_for_end() == 0
 
 
-def test_a_question_of_the_model_is_answered_by_number(trusted: MakeDesk) -> None:
+def test_a_question_of_the_model_is_answered_by_number(make_trusted_desk: MakeDesk) -> None:
     options = [{"label": "Apple", "description": "red"}, {"label": "Pear", "description": "green"}]
     question = {"question": "Which fruit?", "header": "Fruit", "options": options, "multiSelect": False}
-    here = trusted(script(reply(call("AskUserQuestion", questions=[question])), "Pears it is."))
+    here = make_trusted_desk(script(reply(call("AskUserQuestion", questions=[question])), "Pears it is."))
     with here.terminal("go") as terminal:
         terminal.expect("or your own answer:")
         terminal.send("2\r")
         terminal.expect("Pears it is.")
         leave(terminal)
-    assert '\\"Which fruit?\\"=\\"Pear\\"' in json.dumps(here.asked[-1]["messages"][-1])
+    assert '\\"Which fruit?\\"=\\"Pear\\"' in json.dumps(here.requests[-1]["messages"][-1])
 
 
-def test_a_plan_that_is_agreed_to_ends_plan_mode(trusted: MakeDesk) -> None:
+def test_a_plan_that_is_agreed_to_ends_plan_mode(make_trusted_desk: MakeDesk) -> None:
     touch = call("Bash", command="mkdir made")
-    here = trusted(script(reply(touch), reply(call("ExitPlanMode", plan="1. make it")), reply(touch), "Made."))
+    here = make_trusted_desk(
+        script(reply(touch), reply(call("ExitPlanMode", plan="1. make it")), reply(touch), "Made.")
+    )
     with here.terminal("plan it", "--permission-mode", "plan") as terminal:
-        terminal.expect("go ahead? [y/a/n]")
+        terminal.expect("go ahead? [y/a/e/n]")
         assert not (here.cwd / "made").exists()
         terminal.send("a\r")
         terminal.expect("Made.")
         leave(terminal, "acceptEdits > ")
     assert (here.cwd / "made").is_dir()
-    assert "plan mode" in json.dumps(here.asked[0]["messages"][0])
+    assert "plan mode" in json.dumps(here.requests[0]["messages"][0])
     assert [row["permissionMode"] for row in here.session if row["type"] == "permission-mode"] == ["acceptEdits"]
 
 
-def test_nothing_on_the_screen_is_cleared_and_no_colour_is_sent_without_leave(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(says("\x1b[2J\x1b[3J\x1b[H evil"), call("Bash", command="echo hi")), "Done."))
+def test_nothing_on_the_screen_is_cleared_and_no_colour_is_sent_without_leave(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(reply(says("\x1b[2J\x1b[3J\x1b[H evil"), call("Bash", command="echo hi")), "Done."))
     with here.terminal("go", NO_COLOR="1") as terminal:
         terminal.expect("Done.")
         leave(terminal)
         assert "\\x1b[2J" in terminal.text
-        for sequence in ("\x1b[2J", "\x1b[3J", "\x1b[H", "\x1b[A", "\x1b[1A", "\x1b[3", "\x1b[1m", "\x1b[2m"):
-            assert sequence not in terminal.text
+        assert not re.search("\x1b\\[(?:[23]J|[0-9;]*[Hfm])", terminal.text)
 
 
-def test_clear_begins_a_new_session_and_resume_takes_the_first_up_again(trusted: MakeDesk) -> None:
-    here = trusted(script("One.", "Two.", "Three."))
+def test_clear_begins_a_new_session_and_resume_takes_the_first_up_again(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two.", "Three."))
     with here.terminal("first") as terminal:
         terminal.expect("One.")
         terminal.expect(READY)
@@ -511,13 +518,13 @@ def test_clear_begins_a_new_session_and_resume_takes_the_first_up_again(trusted:
         terminal.send("third\r")
         terminal.expect("Three.")
         leave(terminal)
-    assert [len(body["messages"]) for body in here.asked] == [1, 1, 3]
-    assert said(here) == ["first", "third"]
+    assert [len(body["messages"]) for body in here.requests] == [1, 1, 3]
+    assert list_last_prompts(here) == ["first", "third"]
     assert len(list(here.config.glob("projects/*/*.jsonl"))) == 2
 
 
-def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(trusted: MakeDesk) -> None:
-    here = trusted(script("One.", "Two."))
+def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two."))
     with here.terminal() as terminal:
         for typed, answer in (("/model opus\r", "Set model"), ("\x1b[Z", "acceptEdits > "), ("first\r", "One.")):
             terminal.send(typed)
@@ -534,13 +541,13 @@ def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(truste
         terminal.send("1\r")
         terminal.expect("The session is unchanged")
         leave(terminal, "acceptEdits > ")
-    assert {body["model"] for body in here.asked} == {"claude-opus-5-5"}
+    assert {body["model"] for body in here.requests} == {"claude-opus-5-5"}
     assert len(list(here.config.glob("projects/*/*.jsonl"))) == 2
 
 
-def test_compact_replaces_the_conversation_by_a_summary(trusted: MakeDesk) -> None:
+def test_compact_replaces_the_conversation_by_a_summary(make_trusted_desk: MakeDesk) -> None:
     scenario = script("One.", "<summary>They said first.</summary>", "Three.")
-    here = trusted(scenario)
+    here = make_trusted_desk(scenario)
     with here.terminal("first") as terminal:
         terminal.expect("One.")
         terminal.expect(READY)
@@ -550,17 +557,17 @@ def test_compact_replaces_the_conversation_by_a_summary(trusted: MakeDesk) -> No
         terminal.send("third\r")
         terminal.expect("Three.")
         leave(terminal)
-        assert "One." in terminal.text
-    assert "keep names" in json.dumps(here.asked[1]["messages"][-1])
-    assert "They said first." in json.dumps(here.asked[2]["messages"])
+        assert "One." in terminal.screen_text
+    assert "keep names" in json.dumps(here.requests[1]["messages"][-1])
+    assert "They said first." in json.dumps(here.requests[2]["messages"])
     assert any(row.get("isCompactSummary") for row in here.session)
     here.turnlog("-p", "fourth", "--continue")
-    before, after = (texts(body) for body in here.asked[-2:])
+    before, after = (texts(body) for body in here.requests[-2:])
     assert after[: len(before)] == before
 
 
-def test_a_session_is_chosen_from_a_list(trusted: MakeDesk) -> None:
-    here = trusted(script("One.", "Two.", "Three."))
+def test_a_session_is_chosen_from_a_list(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two.", "Three."))
     here.turnlog("-p", "about apples")
     here.turnlog("-p", "about pears")
     with here.terminal("--resume") as terminal:
@@ -573,11 +580,11 @@ def test_a_session_is_chosen_from_a_list(trusted: MakeDesk) -> None:
         terminal.send("go on\r")
         terminal.expect("Three.")
         leave(terminal)
-    assert said(here) == ["about apples", "go on"]
+    assert list_last_prompts(here) == ["about apples", "go on"]
 
 
-def test_a_session_that_is_open_elsewhere_is_not_taken_up(trusted: MakeDesk) -> None:
-    here = trusted(script("One.", "Two."))
+def test_a_session_that_is_open_elsewhere_is_not_taken_up(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two."))
     with here.terminal("first") as terminal:
         terminal.expect("One.")
         terminal.expect(READY)
@@ -587,12 +594,12 @@ def test_a_session_that_is_open_elsewhere_is_not_taken_up(trusted: MakeDesk) -> 
         registered = list((here.config / "sessions").glob("*.json"))
         assert [json.loads(path.read_text())["status"] for path in registered] == ["idle"]
         terminal.send("\x04")
-        terminal.ended()
+        terminal.wait_for_end()
     assert list((here.config / "sessions").glob("*.json")) == []
 
 
-def test_prompts_are_kept_for_next_time(trusted: MakeDesk, tmp_path: Path) -> None:
-    here = trusted(script("One.", "Two."))
+def test_prompts_are_kept_for_next_time(make_trusted_desk: MakeDesk, tmp_path: Path) -> None:
+    here = make_trusted_desk(script("One.", "Two."))
     with here.terminal() as terminal:
         terminal.expect(READY)
         terminal.send("remember me\r")
@@ -606,12 +613,12 @@ def test_prompts_are_kept_for_next_time(trusted: MakeDesk, tmp_path: Path) -> No
         terminal.send("\x1b[A\r")
         terminal.expect("Two.")
         leave(terminal)
-    assert said(here)[-1] == "remember me"
+    assert list_last_prompts(here)[-1] == "remember me"
 
 
-def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
-    here = trusted(script(held(gate := Gate(), call("Bash", command="touch x")), "Done.", "Next."))
-    with here.terminal("go", TERM="dumb") as terminal:
+def test_a_dumb_terminal_is_sent_no_sequence(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script(hold_answer(gate := Gate(), call("Bash", command="touch x")), "Done.", "Next."))
+    with here.terminal("go", columns=60, TERM="dumb") as terminal:
         terminal.expect("word")
         terminal.send("ahead\r")
         terminal.expect("queued: ahead")
@@ -623,7 +630,7 @@ def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
         terminal.expect("Next.")
         terminal.expect("> ")
         terminal.send("\x04")
-        assert terminal.ended() == 0
+        assert terminal.wait_for_end() == 0
         assert "\x1b" not in terminal.text
 
 
@@ -632,22 +639,22 @@ def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
     [(b"a\xffb\r", {}), ("hällo\r".encode(), {"LC_ALL": "POSIX"}), ("hällo\r".encode(), {"PYTHONIOENCODING": "ascii"})],
 )
 def test_characters_that_the_terminal_does_not_know_end_nothing(
-    trusted: MakeDesk, typed: bytes, environ: dict[str, Any]
+    make_trusted_desk: MakeDesk, typed: bytes, environ: dict[str, Any]
 ) -> None:
-    here = trusted(script("Wörter ● 漢字 there"))
+    here = make_trusted_desk(script("Wörter ● 漢字 there"))
     with here.terminal(**environ) as terminal:
         terminal.expect("> ")
         terminal.send_raw(typed)
         terminal.expect("there")
         terminal.expect("> ")
         terminal.send("\x04")
-        assert terminal.ended() == 0
-    assert len(here.asked) == 1
+        assert terminal.wait_for_end() == 0
+    assert len(here.requests) == 1
 
 
-def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk) -> None:
+def test_what_was_typed_ahead_is_still_there_behind_a_question(make_trusted_desk: MakeDesk) -> None:
     first, second = Gate(), Gate()
-    here = trusted(script(held(first, call("Bash", command="touch x")), held(second), "Third."))
+    here = make_trusted_desk(script(hold_answer(first, call("Bash", command="touch x")), hold_answer(second), "Third."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("ahead")
@@ -661,12 +668,12 @@ def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk
         second.open()
         terminal.expect("Third.")
         leave(terminal)
-    assert said(here)[-1] == "ahead of it"
+    assert list_last_prompts(here)[-1] == "ahead of it"
 
 
-def test_that_a_command_in_the_background_has_ended_is_told(trusted: MakeDesk) -> None:
+def test_that_a_command_in_the_background_has_ended_is_told(make_trusted_desk: MakeDesk) -> None:
     running = call("Bash", command="true", run_in_background=True, description="Wait a bit")
-    here = trusted(script(reply(running), "Well."))
+    here = make_trusted_desk(script(reply(running), "Well."))
     with here.terminal("go", "--dangerously-skip-permissions") as terminal:
         terminal.expect('· Background command "Wait a bit" completed')
 
@@ -674,9 +681,9 @@ def test_that_a_command_in_the_background_has_ended_is_told(trusted: MakeDesk) -
 WAITS = "until [ -e go ]; do sleep 0.05; done"
 
 
-def test_a_command_that_ends_while_somebody_types_is_told_at_once_and_once(trusted: MakeDesk) -> None:
+def test_a_command_that_ends_while_somebody_types_is_told_at_once_and_once(make_trusted_desk: MakeDesk) -> None:
     running = call("Bash", command=WAITS, run_in_background=True, description="Wait a bit")
-    here = trusted(script(reply(running), "Runs.", "Fine."))
+    here = make_trusted_desk(script(reply(running), "Runs.", "So it ended.", "Fine."))
     with here.terminal("--allowedTools", "Bash") as terminal:
         terminal.expect(READY)
         terminal.send("go\r")
@@ -686,25 +693,25 @@ def test_a_command_that_ends_while_somebody_types_is_told_at_once_and_once(trust
         terminal.expect("is it")
         (here.cwd / "go").touch()
         terminal.expect('· Background command "Wait a bit" completed (exit code 0)')
+        terminal.expect("So it ended.")
         terminal.expect(f"{READY}is it")
         terminal.send(" over?\r")
         terminal.expect("Fine.")
         assert leave(terminal) == 0
     assert terminal.text.count("Background command") == 1
-    told = json.dumps(here.asked[-1]["messages"][-1])
-    assert "is it over?" in told
-    assert "<task-notification>" in told
+    assert "<task-notification>" in json.dumps(here.requests[-2]["messages"][-1])
+    assert "is it over?" in json.dumps(here.requests[-1]["messages"][-1])
 
 
-def test_the_end_of_the_terminal_ends_the_program_and_what_it_left_running(trusted: MakeDesk) -> None:
-    here = trusted(
+def test_the_end_of_the_terminal_ends_the_program_and_what_it_left_running(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(
         script(reply(call("Bash", command="echo $$ > pid; exec sleep 300", run_in_background=True)), "Runs.")
     )
     with here.terminal("go", "--dangerously-skip-permissions") as terminal:
         terminal.expect("Runs.")
         terminal.expect("bypassPermissions > ")
         terminal.hang_up()
-        assert terminal.ended() != 0
+        assert terminal.wait_for_end() != 0
     wait_until(lambda: is_gone(int((here.cwd / "pid").read_text())))
     assert list((here.config / "sessions").glob("*.json")) == []
 

@@ -58,11 +58,11 @@ def scan_parent(here: Desk, *words: str, **options: Any) -> str:
 
 def result_of(here: Desk) -> str:
     """What the model was told of its only call."""
-    results = here.asked[-1]["messages"][-1]["content"]
+    results = here.requests[-1]["messages"][-1]["content"]
     return str(next(block["content"] for block in results if block["type"] == "tool_result"))
 
 
-def scanning(python: str = sys.executable) -> dict[str, Any]:
+def build_scan_script(python: str = sys.executable) -> dict[str, Any]:
     """A conversation in which the model looks for the key."""
     half = len(KEY) // 2
     command = f"{python} scan.py $PPID {KEY[:half]} {KEY[half:]}"
@@ -70,18 +70,18 @@ def scanning(python: str = sys.executable) -> dict[str, Any]:
 
 
 def test_a_command_finds_the_key_neither_in_the_environment_nor_in_the_memory_of_the_client(desk: MakeDesk) -> None:
-    assert scan_parent(desk(scanning())).endswith("FOUND")
+    assert scan_parent(desk(build_scan_script())).endswith("FOUND")
 
 
 def test_a_key_given_as_an_argument_is_not_shown_by_the_arguments_of_the_process(desk: MakeDesk) -> None:
     settings = json.dumps({"env": {"ANTHROPIC_API_KEY": KEY}})
-    assert scan_parent(desk(scanning()), "--settings", settings).endswith("FOUND")
+    assert scan_parent(desk(build_scan_script()), "--settings", settings).endswith("FOUND")
 
 
 def test_the_other_arguments_of_the_process_stay_as_they_were(desk: MakeDesk) -> None:
     here = desk(script(reply(call("Bash", command="tr '\\0' ' ' < /proc/$PPID/cmdline")), "Done."))
     here.turnlog("-p", "look", "--dangerously-skip-permissions", "--settings", '{"model": "opus"}')
-    told = str(here.asked[-1]["messages"][-1]["content"])
+    told = str(here.requests[-1]["messages"][-1]["content"])
     assert "-p look --dangerously-skip-permissions --settings ****" in told
 
 
@@ -149,7 +149,7 @@ def test_neither_does_a_command_of_a_user_without_rights() -> None:
     python, path = open_python()
     with (
         TemporaryDirectory() as base,
-        Api(scenario=scanning(python=python)) as api,
+        Api(scenario=build_scan_script(python=python)) as api,
     ):  # pytest's own folders are closed to others
         here = Desk(Path(base), api)
         (here.cwd / "scan.py").write_text(SCAN)

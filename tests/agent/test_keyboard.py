@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.agent.console.draft import InputDraft
-from turnlog.agent.console.keyboard import MAX_HISTORY_PROMPTS, PromptHistory
 from turnlog.agent.console.keys import Key, parse_keys
+from turnlog.agent.console.prompt_history import MAX_HISTORY_PROMPTS, PromptHistory
 
 
 @pytest.mark.parametrize(
@@ -18,9 +18,9 @@ from turnlog.agent.console.keys import Key, parse_keys
         ("\r\x7f\x17\x15\x04", ["enter", "backspace", "word", "clear", "end"]),
         ("\x1b", ["escape"]),
         ("\x1b[Z", ["mode"]),
-        ("\x1b[A\x1bOB\x1b[1;5C\x1bb\x01", []),
-        ("x\x1b[200~one\r\ntwo\x1b[Z\x1b[201~y", [Key("x"), Key("one\ntwo\x1b[Z"), Key("y")]),
-        ("\x1b[200~\x1b[201~", [Key("")]),
+        ("\x1b[A\x1bOB\x1b[1;5C\x1bb\x01", ["up"]),
+        ("x\x1b[200~one\r\ntwo\x1b[Z\x1b[201~y", [Key("x"), "paste", Key("y")]),
+        ("\x1b[200~\x1b[201~\x16", ["paste", "picture"]),
     ],
 )
 def test_keys_are_known_by_what_they_send(sent: str, expected: list[Key | str]) -> None:

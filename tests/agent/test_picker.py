@@ -21,14 +21,14 @@ def choice(title: str, **more: object) -> ResumeChoice:
     return ResumeChoice(Path(f"/x/{title[:10]}.jsonl"), title, **facts)  # type: ignore[arg-type]
 
 
-def answering(*lines: str | None) -> Callable[[str], str | None]:
+def answer_in_turn(*lines: str | None) -> Callable[[str], str | None]:
     waiting = iter(lines)
     return lambda _: next(waiting)
 
 
-def chosen(choices: list[ResumeChoice], *lines: str | None) -> tuple[str | None, str]:
+def choose_session(choices: list[ResumeChoice], *lines: str | None) -> tuple[str | None, str]:
     said: list[str] = []
-    found = pick_from_list(choices, answering(*lines), lambda *told: said.extend(told), TerminalScreen(width=60))
+    found = pick_from_list(choices, answer_in_turn(*lines), lambda *told: said.extend(told), TerminalScreen(width=60))
     return found.title if found else None, "\n".join(said)
 
 
@@ -51,25 +51,25 @@ FRUIT = [choice("apples"), choice("pears", cwd="/home/dana/orchard"), choice("gr
     ],
 )
 def test_a_session_is_chosen_by_number_after_looking_for_words(lines: list[str | None], expected: str | None) -> None:
-    assert chosen(FRUIT, *lines)[0] == expected
+    assert choose_session(FRUIT, *lines)[0] == expected
 
 
 def test_the_list_tells_title_age_size_branch_and_folder() -> None:
-    told = chosen([choice("apples", time=NOW - timedelta(hours=3))], "q")[1]
+    told = choose_session([choice("apples", time=NOW - timedelta(hours=3))], "q")[1]
     assert told.splitlines() == ["  1  apples", "     3 hours ago · 1 KB · main · /home/dana"]
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
-    told = chosen([choice(f"{number}") for number in range(MAX_LISTED_SESSIONS + 2)], "q")[1]
+    told = choose_session([choice(f"{number}") for number in range(MAX_LISTED_SESSIONS + 2)], "q")[1]
     assert told.splitlines()[-1].strip() == "2 more sessions; type words to search"
 
 
 def test_words_that_nothing_holds_are_told() -> None:
-    assert "no session has 'quince' in its title" in chosen(FRUIT, "quince", "q")[1]
+    assert "no session has 'quince' in its title" in choose_session(FRUIT, "quince", "q")[1]
 
 
 def test_titles_and_folders_can_t_act_on_the_terminal() -> None:
-    told = chosen([choice(HOSTILE, cwd=HOSTILE, branch=HOSTILE)], HOSTILE + "x", "q")[1]
+    told = choose_session([choice(HOSTILE, cwd=HOSTILE, branch=HOSTILE)], HOSTILE + "x", "q")[1]
     assert harmful(told) == set()
 
 

@@ -5,21 +5,30 @@ The main thread reads the keyboard while another thread runs the turn (`turn_wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from turnlog.agent.briefing.plan_mode import PlanModeTracker
 from turnlog.agent.console import person_questions, session_title
-from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, TypingInterrupted
+from turnlog.agent.console.completion import complete_word
+from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, RewindKeyPressed, TypingInterrupted
+from turnlog.agent.console.pasted_content import PastedContent
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
+from turnlog.agent.console.status_line import StatusLine
 from turnlog.agent.console.turn_display import TurnDisplay
 from turnlog.agent.console.turn_worker import TurnWorker
 from turnlog.agent.console.user_command import run_user_command
+from turnlog.agent.conversation import MessageContent
+from turnlog.agent.events import TurnEvent
+from turnlog.agent.key_shield import build_child_environment
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
-from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.session_starter import SessionStarter
 from turnlog.agent.settings import PermissionMode
 from turnlog.agent.slash_commands import (
     describe_unknown_command,
@@ -27,6 +36,8 @@ from turnlog.agent.slash_commands import (
     is_slash_command,
     run_slash_command,
 )
+from turnlog.agent.start_options import StartOptions, derive_start_options
+from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.tool import Question
 from turnlog.entries.layout import find_config_dirs
 from turnlog.errors import TurnlogError
@@ -43,11 +54,15 @@ _MODE_MEANINGS: dict[str, str] = {
     "bypassPermissions": "never asks",
     "dontAsk": "denies every call that no rule allows",
 }
+_COLUMNS_PATTERN = re.compile(r"(?=.{,30}\S  +\S) *\S+(?: \S+)*  +")
+"""The first column of a line with two."""
 _HOW_TO_LEAVE = "Press Ctrl-C again or Ctrl-D to exit."
 
 
 class Console:
     """A person at a terminal and the session that they are working in."""
+
+    answers_background_agents = False
 
     def __init__(
         self, starter: SessionStarter, options: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
@@ -57,14 +72,25 @@ class Console:
         self._screen = screen
         self._keyboard = keyboard
         self._display = TurnDisplay(screen, str(starter.cwd))
-        self._work = TurnWorker(keyboard, screen, self._switch_to_next_mode)
-        self._session = starter.begin_session(options, self._display.watch, self)
+        self._status = StatusLine()
+        self._work = TurnWorker(keyboard, screen, self._switch_to_next_mode, self._display.activity)
+        self._session = starter.begin_session(options, self._watch, self)
         self._title_cancel: Cancel | None = None
         """Cancels the request for a title; None until the request starts."""
         self._plan_mode = PlanModeTracker(self.loop)
         self._modes = tuple(dict.fromkeys((*MODES_BY_KEY, self.loop.setup.guard.mode)))
         """The modes that Shift-Tab cycles through: the usual ones and the one with which the session started."""
+        keyboard.complete = lambda word, is_first: complete_word(self.loop, word, is_first=is_first)
+        self._pasted = PastedContent(self._find_reading_obstacle)
+        keyboard.adopt_paste, keyboard.expand = self._pasted.adopt_paste, self._pasted.expand
+        keyboard.paste_picture = self._paste_clipboard_picture
+        if self._session.settings.get_value("editorMode", str) == "vim":
+            keyboard.use_vi_keys()
         self._show_greeting(self._session)
+
+    def _watch(self, event: TurnEvent) -> None:
+        self._display.watch(event)
+        self._status.watch(event)
 
     # -- the conversation
 
@@ -100,10 +126,11 @@ class Console:
         self._keyboard.close()
 
     def _handle_input(self, text: str) -> None:
+        self._screen.start_part("prompt")
         try:
             if is_slash_command(text) and not is_custom_command(self.loop, text):
-                self._run_slash_command(text)
-            elif text.startswith("!") and (command := text[1:].strip()):
+                self._run_slash_command(self._pasted.expand(text))
+            elif text.startswith("!") and (command := self._pasted.expand(text[1:]).strip()):
                 self._plan_mode.announce_change()
                 self._work.run_in_thread(
                     self._session, lambda cancel: run_user_command(self.loop, command, self._display, cancel)
@@ -114,33 +141,60 @@ class Console:
             self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
 
     def _run_turn(self, text: str) -> None:
+        typed, text, pictures = text, self._pasted.expand(text), self._pasted.list_pictures(text)
+        content: MessageContent = text
+        fields: dict[str, Any] = {}
+        if pictures:
+            content = [{"type": "text", "text": text}, *(picture.block for picture in pictures)]
+            fields = {"imagePasteIds": [picture.number for picture in pictures]}
         if self._title_cancel is None and self._session.resumed is None and session_title.is_title_wanted(self.loop):
             self._title_cancel = Cancel()
             session_title.request_title(self.loop, text, self._title_cancel)
         self._plan_mode.announce_change()
-        self._work.run_in_thread(self._session, lambda cancel: self.loop.run_turn(text, cancel))
+        self._work.run_in_thread(
+            self._session, lambda cancel: self.loop.run_turn(content, cancel, typed_text=typed, **fields)
+        )
         self._plan_mode.update_after_turn()
+
+    def _run_notice_turn(self) -> None:
+        """Let the model respond to the end of a background task."""
+        for notice in self.loop.shared.notices.list_waiting():
+            self._display.show_notice(notice)
+        try:
+            self._work.run_in_thread(self._session, self.loop.run_notice_turn)
+        except (TurnlogError, OSError) as error:
+            self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
 
     def _read_next_input(self) -> str | None:
         """Return the text that was queued during the turn or, if there is none, read a prompt; None means exit."""
         if self._work.queue:
             text = self._work.queue.popleft()
             self.loop.record.write_queue_operation("dequeue")
+            self._screen.start_part("prompt")
             self._screen.write_lines(f"{self._prompt_hint}{to_visible_line(text)}")
             return text
-        is_warned, shells = False, self.loop.shared.shells
-        shells.watch = self._keyboard.interrupt_typing
+        is_warned, notices = False, self.loop.shared.notices
+        notices.watch = self._keyboard.interrupt_typing
         while True:
-            for notice in shells.list_waiting_notices():
-                self._display.show_notice(notice)
+            while notices.list_waiting() and not self._work.is_leaving:
+                self._run_notice_turn()
+            if self._work.is_leaving:
+                return None
+            if self._work.queue:
+                return self._read_next_input()
+            self._screen.start_part("prompt")
+            self._screen.write_lines(*self._status.render_change(self.loop, self._session.settings, self._screen.look))
             try:
                 return self._keyboard.read_line(self._prompt_hint, draft=self._work.draft.take_text(), keep=True)
             except ModeKeyPressed as interrupt:
                 self._work.draft.text = str(interrupt)
                 self._switch_to_next_mode()
+            except RewindKeyPressed as interrupt:
+                self._leave_input(str(interrupt))
             except TypingInterrupted as interrupt:
                 self._work.draft.text = str(interrupt)
-                self._screen.write_lines("")
+                message, self._keyboard.message = self._keyboard.message, ""
+                self._screen.write_lines("", *([self._paint_note(message)] if message else []))
             except EOFError:
                 self._screen.write_lines("")
                 return None
@@ -150,9 +204,37 @@ class Console:
                     return None
                 is_warned = True
 
+    def _leave_input(self, text: str) -> None:
+        """Put away what was typed, or, if nothing was, let the person go back to an earlier prompt (Esc, Esc)."""
+        if text.strip():
+            self._keyboard.remember(text)
+            self._screen.write_lines(self._paint_dim("· put away; Up brings it back"))
+        else:
+            self._run_slash_command("/rewind")
+
+    def _find_reading_obstacle(self, path: Path) -> str:
+        decision = self.loop.setup.guard.decide("Read", {"file_path": str(path)}, self.loop.setup.place)
+        return (decision.reason or "a rule denies it") if decision.verdict == "deny" else ""
+
+    def _paste_clipboard_picture(self) -> str:
+        from turnlog.agent.console.clipboard import read_clipboard_picture  # few sessions paste pictures
+
+        environ = build_child_environment(self.loop.setup.environ)
+        return self._pasted.add_picture(read_clipboard_picture(environ, self.loop.setup.place.root))
+
     def _run_slash_command(self, text: str) -> None:
+        self._screen.start_part("command", is_attached=True)
         lines = run_slash_command(self, text)
-        self._screen.write_lines(*([describe_unknown_command(text)] if lines is None else lines))
+        lines = [describe_unknown_command(text)] if lines is None else lines
+        is_exact = text.split()[:2] == ["/context", "--raw"]  # the next request, as it would be sent
+        self._screen.write_lines(*(lines if is_exact else self._wrap_lines(lines)))
+
+    def _wrap_lines(self, lines: Sequence[str]) -> Iterator[str]:
+        """Wrap lines between words; further rows begin below the second column or, without one, a little indented."""
+        for line in lines:
+            columns = _COLUMNS_PATTERN.match(line)
+            indent = columns.end() if columns else len(line) - len(line.lstrip()) + 2
+            yield from person_questions.wrap_choice(line, self._screen.look, indent)
 
     def _switch_to_next_mode(self) -> None:
         """Switch to the next permission mode, as Shift-Tab does in Claude Code."""
@@ -173,22 +255,36 @@ class Console:
             self.loop.lifecycle.notify(f"turnlog needs your permission to use {name}", "permission_prompt")
 
         def ask() -> PermissionAnswer:
-            self._screen.write_lines(
-                *person_questions.render_permission_question(name, arguments, decision, place, self._screen.look, agent)
+            screen, height = self._screen, shutil.get_terminal_size().lines
+            screen.start_part("question")
+            screen.write_lines(
+                *person_questions.render_permission_question(
+                    name, arguments, decision, place, screen.look, agent, height
+                )
             )
-            return person_questions.ask_permission(decision, self._work.read_answer)
+            _, hidden = person_questions.split_call(name, arguments, place, screen.look, height)
+            view = (lambda: screen.write_lines(*hidden)) if hidden else None
+            answer = person_questions.ask_permission(decision, self._work.read_answer, view)
+            if answer.verdict != "no" and agent is None:
+                self._display.note_approved_change(name, arguments)
+            return answer
 
         return self._work.ask_in_main_thread(self._session, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
         """Ask the person a question from the model, or ask them to approve a plan."""
-        ask = person_questions.ask_plan_approval if question.kind == "plan" else person_questions.ask_questions
         work, screen = self._work, self._screen
-        return work.ask_in_main_thread(
-            self._session,
-            lambda: ask(question.arguments, work.read_answer, screen.write_lines, screen.look),
-            "input needed",
-        )
+        given = (question.arguments, work.read_answer, screen.write_lines, screen.look)
+
+        def ask() -> Mapping[str, Any] | None:
+            screen.start_part("question")
+            if question.kind != "plan":
+                return person_questions.ask_questions(*given)
+            from turnlog.agent.console.plan_review import ask_plan_approval, edit_plan  # few sessions have plans
+
+            return ask_plan_approval(*given, lambda plan: edit_plan(plan, self._starter.environ))
+
+        return work.ask_in_main_thread(self._session, ask, "input needed")
 
     # -- actions of slash commands
 
@@ -220,16 +316,22 @@ class Console:
         """Let the person go back to an earlier prompt, which they can then edit and send again."""
         from turnlog.agent.console.rewind_dialog import ask_and_rewind  # imports the whole session package
 
-        lines, draft = ask_and_rewind(self.loop, self._work.read_answer, self._screen)
-        self._work.draft.text = draft or self._work.draft.text
-        return lines
+        done = ask_and_rewind(self.loop, self._work.read_answer, self._screen)
+        self._work.draft.text = done.draft or self._work.draft.text
+        self._work.queue_prompt(self._session, done.prompt)
+        return done.lines
+
+    def edit_file(self, path: Path) -> None:
+        from turnlog.agent.console.editor import edit_file
+
+        edit_file(path, self._starter.environ)
 
     def leave(self) -> None:
         self._work.is_leaving = True
 
     def _switch_session(self, options: StartOptions) -> None:
         before = self._session
-        after = self._starter.begin_session(options, self._display.watch, self)
+        after = self._starter.begin_session(options, self._watch, self)
         self._cancel_title_request()
         before.close("clear" if options.resume is None else "resume")
         self._session = after
@@ -250,10 +352,14 @@ class Console:
         facts = (setup.name, str(setup.place.root), setup.guard.mode)
         self._screen.write_lines(self._paint_dim(" · ".join(map(to_visible_line, facts))))
         for warning in session.warnings:
-            self._screen.write_lines(self._screen.look.paint(f"· {to_visible_line(warning)}", "yellow"))
+            rows = self._wrap_lines([f"· {to_visible_line(warning)}"])
+            self._screen.write_lines(*(self._screen.look.paint(row, "yellow") for row in rows))
         if session.resumed is not None:
             for text in describe_last_exchange(session):
                 self._screen.write_lines(text)
+
+    def _paint_note(self, text: str) -> str:
+        return self._screen.look.paint(f"· {to_visible_line(text)}", "yellow")
 
     def _paint_dim(self, text: str) -> str:
         return self._screen.look.paint(text, "dim")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, Key
+from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, PASTE, Key
 
 
 class InputDraft:
@@ -20,7 +20,7 @@ class InputDraft:
             self.text = rest[: len(rest) - len(rest.split()[-1])] if rest else ""
         elif key.name == CLEAR_LINE:
             self.text = ""
-        elif not key.name:
+        elif not key.name or key.name == PASTE:
             self.text += key.text
 
     def take_text(self) -> str:

@@ -17,62 +17,32 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.keys import PASTE_END, PASTE_START, Key, parse_keys
-
-MAX_HISTORY_PROMPTS = 1000
-
-
-class PromptHistory:
-    """The file of earlier prompts, readable only by its owner."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def load(self) -> list[str]:
-        """Return the newest prompts, oldest first; shorten the file if it contains many more than that."""
-        try:
-            lines = self._path.read_text("utf-8", "replace").splitlines()
-        except OSError:
-            return []
-        if len(lines) > 2 * MAX_HISTORY_PROMPTS:
-            with contextlib.suppress(OSError):
-                self._write_text("".join(f"{line}\n" for line in lines[-MAX_HISTORY_PROMPTS:]), os.O_TRUNC)
-        return [_unescape_prompt(line) for line in lines[-MAX_HISTORY_PROMPTS:] if line]
-
-    def add(self, text: str) -> None:
-        """Append a prompt; ignore write errors."""
-        with contextlib.suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write_text(_escape_prompt(text) + "\n", os.O_APPEND)
-
-    def _write_text(self, text: str, mode: int) -> None:
-        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | mode, 0o600)
-        try:
-            os.write(fd, text.encode("utf-8", "replace"))
-        finally:
-            os.close(fd)
-
-
-def _escape_prompt(text: str) -> str:
-    return "\\n".join(part.replace("\\", "\\\\") for part in text.splitlines())
-
-
-def _unescape_prompt(line: str) -> str:
-    return "\\".join(part.replace("\\n", "\n") for part in line.split("\\\\"))
-
+from turnlog.agent.console.keys import PASTE_END, PASTE_START, Key, parse_keys, unify_line_breaks
+from turnlog.agent.console.line_editor import (
+    MAX_PASTE_CHARS,
+    MENU_COMPLETION_TYPE,
+    PASTE_COMPLETION_TYPE,
+    PICTURE_COMPLETION_TYPE,
+    add_to_history,
+    bind_prompt_keys,
+    load_line_editor,
+    read_paste,
+)
+from turnlog.agent.console.prompt_history import PromptHistory
+from turnlog.errors import TurnlogError
 
 _KEY_SEQUENCE_SECONDS = 0.05
 """How long to wait for the rest of a key's escape sequence."""
 _POLL_SECONDS = 0.1
-_MENU_COMPLETION_TYPE = ord("%")
-"""The line editor's code for the kind of completion that the mode key triggers."""
-_MAX_PASTE_CHARS = 16 << 20
-_SEQUENCE_STARTS = "[O"
-"""The second characters of escape sequences (arrows, pasted text)."""
+_RETRY_SECONDS = 0.1
 
 
 class ModeKeyPressed(Exception):
     """Raised when the mode key is pressed at the prompt; the exception's text is the input so far."""
+
+
+class RewindKeyPressed(Exception):
+    """Raised when Esc is pressed twice at the prompt; the exception's text is the input so far."""
 
 
 class TypingInterrupted(Exception):
@@ -83,15 +53,29 @@ class Keyboard:
     """Reads from the terminal on standard input."""
 
     def __init__(self, history: Path | None = None) -> None:
+        self.complete: Callable[[str, bool], list[str]] = lambda _word, _is_first: []
+        """Completes a word of the prompt, given whether it is the first."""
+        self.adopt_paste: Callable[[str], str] = lambda text: text
+        """Returns what to insert for pasted text."""
+        self.paste_picture: Callable[[], str] = lambda: ""
+        """Returns what to insert for the picture on the clipboard."""
+        self.expand: Callable[[str], str] = lambda text: text
+        """Returns a prompt with what stands for pasted text replaced by it."""
+        self.message = ""
+        """What to tell the person when the prompt is interrupted."""
+        self._matches: list[str] = []
         self._history = PromptHistory(history) if history is not None else None
-        self._is_mode_key = False
-        """Whether the mode key ended the line."""
+        self._menu_calls = 0
+        """How often keys of ours called us in this line: twice for the mode key, and once for Esc, Esc."""
+        self._text_at_escape = ""
+        self._line_number = 0
+        self._is_pasting = False
         self._is_typing = False
         """Whether the prompt is waiting for input and can be interrupted."""
         self._rest = ""
         """The start of pasted text whose end has not arrived."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._readline = _load_line_editor(self._history, self._on_mode_key)
+        self._readline = load_line_editor(self._history, self._complete, is_dumb=is_dumb_terminal())
         self._lock = threading.Lock()
         self._waker: tuple[int, int] | None = None
         self._initial_state = _read_terminal_state()
@@ -128,14 +112,18 @@ class Keyboard:
             if editor is not None:
                 editor.set_startup_hook(None)
         text = "\n".join(parts)
-        is_mode_key, self._is_mode_key = self._is_mode_key, False
-        if keep and is_mode_key:
+        if keep and self._menu_calls > 1:
             raise ModeKeyPressed(text)
-        if keep and editor is not None and text.strip():
-            _add_to_history(editor, text)
-            if self._history is not None:
-                self._history.add(text)
+        if keep and text.strip():
+            self.remember(text)
         return text
+
+    def remember(self, text: str) -> None:
+        """Add a prompt to what Up brings back."""
+        if self._readline is not None:
+            add_to_history(self._readline, text)
+            if self._history is not None:
+                self._history.add(self.expand(text))
 
     def interrupt_typing(self) -> None:
         """Interrupt the prompt so that the console can show a notice; can be called from any thread."""
@@ -145,6 +133,7 @@ class Keyboard:
 
     def _read_interruptible_line(self, hint: str) -> str:
         """Read a line that `interrupt_typing` can interrupt; the line editor reacts only to signals."""
+        self._line_number, self._menu_calls = self._line_number + 1, 0
         if self._readline is None or os.name == "nt":
             return input(hint)
         before = signal.signal(signal.SIGUSR1, self._on_interrupt_signal)
@@ -152,6 +141,10 @@ class Keyboard:
         self._readline.set_pre_input_hook(lambda: setattr(self, "_is_typing", True))
         try:
             return input(hint)
+        except TypingInterrupted as interrupt:
+            if self._menu_calls == 1 and str(interrupt) == self._text_at_escape:  # else somebody went on typing
+                raise RewindKeyPressed(str(interrupt)) from None
+            raise
         finally:
             with self._lock:
                 self._is_typing = False
@@ -159,14 +152,65 @@ class Keyboard:
             signal.signal(signal.SIGUSR1, before)
 
     def _on_interrupt_signal(self, *_: object) -> None:
-        if self._is_typing:
+        if self._is_pasting:  # the line editor would drop the exception
+            self._interrupt_soon()
+        elif self._is_typing:
             self._is_typing = False
             raise TypingInterrupted(self._readline.get_line_buffer())
 
-    def _on_mode_key(self, _text: str, _state: int) -> None:
-        # Other keys may trigger completion too, but not of this type.
-        if self._readline.get_completion_type() == _MENU_COMPLETION_TYPE:
-            self._is_mode_key = True
+    def _complete(self, text: str, state: int) -> str | None:
+        """Return the completion with the number `state`, as the line editor wants it."""
+        kind = self._readline.get_completion_type()
+        if kind == MENU_COMPLETION_TYPE:
+            self._menu_calls += 1
+            self._text_at_escape = self._readline.get_line_buffer()
+            self._interrupt_soon()
+            return None
+        if kind in (PASTE_COMPLETION_TYPE, PICTURE_COMPLETION_TYPE):
+            self._insert_paste(is_picture=kind == PICTURE_COMPLETION_TYPE)
+            return None
+        if not state:
+            # Only at the prompt: what completes must not be offered in answer to a question.
+            self._matches = self.complete(text, self._readline.get_begidx() == 0) if self._is_typing else []
+        return self._matches[state] if state < len(self._matches) else None
+
+    def _insert_paste(self, *, is_picture: bool) -> None:
+        """Insert what the terminal pastes, or the picture on the clipboard."""
+        self._is_pasting = True
+        try:
+            pasted = "" if is_picture else unify_line_breaks(read_paste(sys.stdin.fileno()))
+            try:
+                shown = (
+                    pasted if not self._is_typing else self.paste_picture() if is_picture else self.adopt_paste(pasted)
+                )
+            except TurnlogError as error:
+                shown, self.message = pasted, str(error)
+                self._interrupt_soon()
+            with contextlib.suppress(UnicodeError):  # the editor accepts only characters of the locale
+                self._readline.insert_text(shown)
+        finally:
+            self._is_pasting = False
+
+    def _interrupt_soon(self) -> None:
+        """Interrupt the prompt when the line editor waits for keys again."""
+        number = self._line_number
+
+        def interrupt() -> None:
+            if self._line_number == number:
+                self.interrupt_typing()
+
+        timer = threading.Timer(_RETRY_SECONDS, interrupt)
+        timer.daemon = True
+        timer.start()
+
+    def use_vi_keys(self) -> None:
+        """Edit the prompt with the keys of vi instead of those of Emacs."""
+        editor = self._readline
+        if editor is not None and "libedit" not in (editor.__doc__ or ""):
+            editor.parse_and_bind("set editing-mode vi")
+            editor.parse_and_bind("set show-mode-in-prompt off")
+            editor.parse_and_bind(r'"\C-e": end-of-line')
+            bind_prompt_keys(editor)
 
     def discard_typed(self) -> None:
         """Discard unread input: it can't be the answer to a question that was not yet visible."""
@@ -212,15 +256,19 @@ class Keyboard:
             if self._waker is not None:
                 os.write(self._waker[1], b".")
 
-    def wait_for_keys(self, over: threading.Event | None = None) -> list[Key]:
-        """Wait for keys and return them; return [] after `wake_waiter`. Raises EOFError if the terminal was closed."""
+    def wait_for_keys(self, over: threading.Event | None = None, seconds: float | None = None) -> list[Key]:
+        """Wait for keys and return them; return [] after `wake_waiter` or the given time.
+
+        Raises EOFError if the terminal was closed."""
         if self._waker is None:  # this terminal can't deliver single keys
             (over or threading.Event()).wait(_POLL_SECONDS)
             return []
         import select
 
         fd = sys.stdin.fileno()
-        ready, _, _ = select.select([fd, self._waker[0]], [], [])
+        ready, _, _ = select.select([fd, self._waker[0]], [], [], seconds)
+        if not ready:
+            return []
         if self._waker[0] in ready:
             os.read(self._waker[0], 4096)
             return []
@@ -228,7 +276,7 @@ class Keyboard:
         if raw.endswith(b"\x1b") and select.select([fd], [], [], _KEY_SEQUENCE_SECONDS)[0]:
             raw += os.read(fd, 4096)
         text = self._rest + self._decoder.decode(raw)
-        is_whole = text.rfind(PASTE_START) <= text.rfind(PASTE_END) or len(text) > _MAX_PASTE_CHARS
+        is_whole = text.rfind(PASTE_START) <= text.rfind(PASTE_END) or len(text) > MAX_PASTE_CHARS
         text, self._rest = (text, "") if is_whole else ("", text)
         return list(parse_keys(text))
 
@@ -278,47 +326,3 @@ def _switch_paste_marks(switch: str) -> None:
     if not is_dumb_terminal() and sys.stdout is not None and sys.stdout.isatty():
         sys.stdout.write(f"\x1b[?2004{switch}")
         sys.stdout.flush()
-
-
-def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, int], None]) -> Any:
-    """Load the system's line editor and bind its keys; return None if it is missing."""
-    try:
-        import readline
-    except ImportError:
-        return None
-    readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
-    _let_escape_pass(readline)
-    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb_terminal() else 'on'}")
-    if "libedit" not in (readline.__doc__ or ""):
-        # A key can call our code only as the completer, so the mode key completes and then presses Enter.
-        readline.set_completer(mode_key)
-        readline.parse_and_bind("set bell-style none")
-        readline.parse_and_bind("tab: tab-insert")
-        readline.parse_and_bind(r'"\C-x\C-y": menu-complete')
-        readline.parse_and_bind(r'"\e[Z": "\C-x\C-y\C-e\C-m"')
-    for text in history.load() if history is not None else ():
-        _add_to_history(readline, text)
-    return readline
-
-
-def _let_escape_pass(editor: Any) -> None:
-    """Make the line editor insert a character typed after Esc: an Esc just after a turn was meant to stop that turn.
-
-    By default, the line editor treats Esc followed by a letter as Alt plus that letter, however long the pause between
-    them.
-    """
-    if "libedit" in (editor.__doc__ or ""):
-        return
-    editor.parse_and_bind(r'"\e": ""')
-    for char in map(chr, range(0x20, 0x7F)):
-        if char not in _SEQUENCE_STARTS:
-            quoted = f"\\{char}" if char in '"\\' else char
-            editor.parse_and_bind(f'"\\e{quoted}": "{quoted}"')
-    for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
-        for modifier in (3, 5):  # Alt, Ctrl
-            editor.parse_and_bind(rf'"\e[1;{modifier}{arrow}": {function}')
-
-
-def _add_to_history(editor: Any, text: str) -> None:
-    with contextlib.suppress(UnicodeError):  # the editor accepts only characters of the locale
-        editor.add_history(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-ESCAPE, ENTER, BACKSPACE, DELETE_WORD, CLEAR_LINE, END_OF_INPUT, NEXT_MODE = (
+ESCAPE, ENTER, BACKSPACE, DELETE_WORD, CLEAR_LINE, END_OF_INPUT, NEXT_MODE, UP, PASTE, PICTURE = (
     "escape",
     "enter",
     "backspace",
@@ -14,6 +14,9 @@ ESCAPE, ENTER, BACKSPACE, DELETE_WORD, CLEAR_LINE, END_OF_INPUT, NEXT_MODE = (
     "clear",
     "end",
     "mode",
+    "up",
+    "paste",
+    "picture",
 )
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 _KEY_PATTERN = re.compile(
@@ -27,8 +30,11 @@ _KEY_NAMES_BY_SEQUENCE = {
     "\x17": DELETE_WORD,
     "\x15": CLEAR_LINE,
     "\x04": END_OF_INPUT,
+    "\x16": PICTURE,
     "\x1b": ESCAPE,
     "\x1b[Z": NEXT_MODE,
+    "\x1b[A": UP,
+    "\x1bOA": UP,
 }
 
 
@@ -37,7 +43,7 @@ class Key(NamedTuple):
 
     text: str
     name: str = ""
-    """The action of the key; empty for text."""
+    """The action of the key; empty for text that is typed."""
 
 
 def parse_keys(text: str) -> Iterator[Key]:
@@ -47,6 +53,11 @@ def parse_keys(text: str) -> Iterator[Key]:
         if name := _KEY_NAMES_BY_SEQUENCE.get(found[0]):
             yield Key(found[0], name)
         elif pasted is not None:
-            yield Key(pasted.replace("\r\n", "\n").replace("\r", "\n"))
+            yield Key(unify_line_breaks(pasted), PASTE)
         elif char and (char.isprintable() or char == "\t"):
             yield Key(char)
+
+
+def unify_line_breaks(text: str) -> str:
+    """Replace the line breaks of pasted text, as terminals send them, with line feeds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,7 +1,7 @@
-"""Asks a person during a turn to permit a call, answer the model's questions or approve a plan.
+"""Asks a person during a turn to permit a call or to answer the model's questions.
 
-A call is shown exactly as it would run: characters that a terminal would interpret or hide are escaped, and nothing is
-omitted, however long the call is.
+A call is shown exactly as it would run: characters that a terminal would interpret or hide are escaped. Only a change
+of a file that exceeds the window is folded, and the question says how many lines that leaves out and how to see them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from turnlog.agent.tools import edit, write
 from turnlog.agent.tools.call_result import ToolError, Workspace
 from turnlog.agent.tools.seen_files import locate_file
 from turnlog.render.diff_lines import render_diff_lines, wrap_to_cells
+from turnlog.render.figures import format_count
 from turnlog.render.terminal import TerminalScreen as Look
-from turnlog.render.terminal import make_visible, to_visible_line
+from turnlog.render.terminal import make_visible, to_visible_line, wrap_words
 from turnlog.session.files.patches import Hunk, compare_texts
 
 Object = Mapping[str, Any]
@@ -29,6 +30,11 @@ Ask = Callable[[str], str | None]
 _MAX_DIFF_FILE_BYTES = 4 << 20
 _MAX_LINE_CELLS = 10_000
 _BAR_CELLS = 5
+_CHOICE_CELLS = 5
+"""Where the text of an answer begins, behind its key."""
+_QUESTION_ROWS = 12
+"""The rows of a window that the rest of a question may need."""
+_MIN_SHOWN_ROWS = 8
 _LETTERS_BY_ANSWER = {
     "y": "y",
     "yes": "y",
@@ -36,6 +42,10 @@ _LETTERS_BY_ANSWER = {
     "session": "s",
     "a": "a",
     "always": "a",
+    "e": "e",
+    "edit": "e",
+    "v": "v",
+    "view": "v",
     "n": "n",
     "no": "n",
 }
@@ -47,21 +57,42 @@ _MAX_MISTYPED_CHARS = 3
 
 
 def render_permission_question(
-    name: str, arguments: Object, decision: Decision, place: Workspace, look: Look, agent: str | None
+    name: str,
+    arguments: Object,
+    decision: Decision,
+    place: Workspace,
+    look: Look,
+    agent: str | None,
+    height: int | None = None,
 ) -> Iterator[str]:
-    """Render a call, the reason for asking, and the possible answers."""
+    """Render a call, the reason for asking, and the possible answers; fold a change that exceeds the height."""
     who = "A sub-agent wants" if agent else "The model wants"
     yield look.paint(f"{who} to use {make_visible(name)}:", "yellow")
-    yield from add_side_bar(render_whole_call(name, arguments, place, look))
+    shown, hidden = split_call(name, arguments, place, look, height)
+    yield from shown
+    if hidden:
+        yield look.paint(f"  │ … {format_count(len(hidden), 'more line')}: v shows them", "cyan")
     if decision.reason:
-        yield look.paint(f"  {to_visible_line(decision.reason)}", "dim")
+        yield from (look.paint(row, "dim") for row in wrap_choice(f"  {to_visible_line(decision.reason)}", look, 2))
     yield "  y  yes, this once"
     if decision.suggested:
         file = place.root / ".claude" / "settings.local.json"
         rules = ", ".join(map(to_visible_line, decision.suggested))
-        yield f"  s  for this session: allows {rules} until you exit"
-        yield f"  a  always: adds {rules} to {to_visible_line(str(file))}"
+        yield from wrap_choice(f"  s  for this session: allows {rules} until you exit", look)
+        yield from wrap_choice(f"  a  always: adds {rules} to {to_visible_line(str(file))}", look)
+    if hidden:
+        yield "  v  view the rest of the change"
     yield "  n  no (or type what to do instead)"
+
+
+def split_call(
+    name: str, arguments: Object, place: Workspace, look: Look, height: int | None
+) -> tuple[list[str], list[str]]:
+    """Render a call, and split it into what a question shows and what it folds: only changes of files are folded."""
+    rows = list(add_side_bar(render_whole_call(name, arguments, place, look)))
+    room = max((height or 0) - _QUESTION_ROWS, _MIN_SHOWN_ROWS)
+    is_folded = height is not None and name in _FILE_CHANGING_TOOLS and len(rows) > room + 1
+    return (rows[:room], rows[room:]) if is_folded else (rows, [])
 
 
 def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
@@ -117,9 +148,20 @@ def preview_change(name: str, arguments: Object, path: Path) -> tuple[Hunk, ...]
     return compare_texts(before.written if before else "", after)
 
 
-def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
-    """Ask for permission; cancelling the question means no."""
-    letter, instructions = _ask_consent(ask, "allow?", "ysa" if decision.suggested else "y") or ("n", "")
+def wrap_choice(text: str, look: Look, indent: int = _CHOICE_CELLS) -> list[str]:
+    """Wrap a line of a question between words, below the place where its text begins."""
+    return [text] if look.width is None else wrap_words(text, look.width - 1, indent)
+
+
+def ask_permission(decision: Decision, ask: Ask, view: Callable[[], None] | None = None) -> PermissionAnswer:
+    """Ask for permission; cancelling the question means no. `view` shows what the question folds."""
+    letters = ("ysa" if decision.suggested else "y") + ("v" if view is not None else "")
+    while True:
+        letter, instructions = ask_consent(ask, "allow?", letters) or ("n", "")
+        if letter != "v" or view is None:
+            break
+        view()
+        letters = letters.removesuffix("v")
     if letter == "y":
         return PermissionAnswer("once")
     if letter == "s":
@@ -127,7 +169,7 @@ def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
     return PermissionAnswer("always") if letter == "a" else PermissionAnswer("no", instructions)
 
 
-def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
+def ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
     """Return the letter of the answer (with the person's text if it is `n`), or None if they cancel.
 
     Only the bare word counts as a yes, since additional words may change the meaning.
@@ -167,11 +209,13 @@ def _ask_question(question: Object, ask: Ask, say: Callable[..., None], look: Lo
     listed = question.get("options")
     options = [option for option in listed if isinstance(option, Mapping)] if isinstance(listed, list) else []
     many = question.get("multiSelect") is True
-    say(look.paint(to_visible_line(str(question.get("question"))), "yellow"))
+    asked = wrap_choice(to_visible_line(str(question.get("question"))), look, 0)
+    say(*(look.paint(row, "yellow") for row in asked))
     for number, option in enumerate(options, 1):
-        label = look.paint(to_visible_line(str(option.get("label"))), "bold")
+        label = to_visible_line(str(option.get("label")))
         description = to_visible_line(str(option.get("description") or ""))
-        say(f"  {number}  {label}{f' · {description}' if description else ''}")
+        first, *rest = wrap_choice(f"  {number}  {label}{f' · {description}' if description else ''}", look)
+        say(first.replace(label, look.paint(label, "bold"), 1) if label in first else first, *rest)
     hint = "numbers" if many else "a number"
     while True:
         answer = ask(f"  {hint}, or your own answer: ")
@@ -190,18 +234,3 @@ def _parse_choice(answer: str, options: list[Object], *, many: bool) -> list[str
     if len(numbers) > 1 and not many:
         return []
     return [str(options[int(number) - 1].get("label")) for number in dict.fromkeys(numbers)]
-
-
-def ask_plan_approval(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """Ask the person to approve a plan and choose how to proceed; return None if they cancel."""
-    room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
-    say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(arguments.get("plan") or ""), room)))
-    say("  y  go ahead, but ask before each change", "  a  go ahead, and change files without asking")
-    say("  n  keep planning (or type what to change)")
-    consent = _ask_consent(ask, "go ahead?", "ya")
-    if consent is None:
-        return None
-    letter, instructions = consent
-    if letter == "n":
-        return {"approved": False, "words": instructions}
-    return {"approved": True, "mode": "acceptEdits" if letter == "a" else "default"}

@@ -35,6 +35,8 @@ class RewindResult(NamedTuple):
     """What to show."""
     draft: str = ""
     """The prompt that the conversation went back to, to be edited and sent again."""
+    prompt: str = ""
+    """What the person typed instead of a number: their next prompt, since a second Esc may have been one too many."""
 
 
 def ask_and_rewind(loop: AgentLoop, ask: Ask, screen: ConsoleScreen) -> RewindResult:
@@ -44,6 +46,8 @@ def ask_and_rewind(loop: AgentLoop, ask: Ask, screen: ConsoleScreen) -> RewindRe
         return RewindResult(("There is no prompt to go back to yet.",))
     screen.write_lines(*_render_points(points))
     answer = (ask(POINT_HINT) or "").strip()
+    if answer and not answer.isdecimal():
+        return RewindResult((), prompt=answer)
     if not (answer.isdecimal() and 1 <= int(answer) <= len(points)):
         return RewindResult((UNCHANGED_TEXT,))
     point = points[int(answer) - 1]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnlog.agent.call_runner import REJECTED_CALL_RECORD
+from turnlog.agent.console.activity_line import ActivityLine
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.events import (
     AnswerStreamed,
     CallEnded,
-    CallProgress,
     CallStarted,
     ConversationCompacted,
     EntryWritten,
@@ -21,6 +21,7 @@ from turnlog.agent.events import (
     WarningIssued,
 )
 from turnlog.agent.record.line_bodies import extract_content_text
+from turnlog.agent.tools.task_events import TaskStarted
 from turnlog.model.events import BlockStarted, RetryStarted, TextPart
 from turnlog.render.call_results import ResultView, render_call_result
 from turnlog.render.call_titles import build_call_title
@@ -38,6 +39,7 @@ _SUMMARY_PATTERN = re.compile("<summary>(.*?)</summary>", re.DOTALL)
 
 class TurnDisplay:
     def __init__(self, screen: ConsoleScreen, cwd: str = "") -> None:
+        self.activity = ActivityLine()
         self._screen = screen
         self._cwd = cwd
         self._call = ""
@@ -46,18 +48,25 @@ class TurnDisplay:
         """The tasks of running sub-agents, by call id."""
         self._noticed: set[str] = set()
         """Notices of finished background commands that have already been shown."""
+        self._background: set[str] = set()
+        """The calls whose sub-agents run in the background."""
+        self._approved: list[tuple[str, Object]] = []
+        """The changes of files that the person saw when they approved them; each is a tool and its input."""
 
     @property
     def _look(self) -> Look:
         return self._screen.look
 
     def watch(self, event: TurnEvent) -> None:
+        if isinstance(event, TaskStarted) and event.is_background:
+            self._background.add(event.call)
+        elif getattr(event, "agent", None) in self._background:
+            return  # a person may be typing; what the sub-agent reports is shown when it ends
+        self.activity.watch(event, self._cwd)
         if isinstance(event, AnswerStreamed):
             self._show_streamed(event)
         elif isinstance(event, CallStarted):
             self._show_call_start(event)
-        elif isinstance(event, CallProgress):
-            self._show_progress(event.data)
         elif isinstance(event, CallEnded):
             self._show_call_end(event)
         elif isinstance(event, EntryWritten):
@@ -80,6 +89,7 @@ class TurnDisplay:
         event = streamed.event
         if isinstance(event, TextPart):
             self._call = ""
+            self._screen.start_part("text")
             self._screen.write_text_part(event.text)
         elif isinstance(event, BlockStarted):
             self._screen.begin_text()
@@ -94,6 +104,7 @@ class TurnDisplay:
         if event.name == "Task":
             self._agents[event.call] = make_visible(build_call_title(event.name, event.arguments, self._cwd))
         self._call = event.call
+        self._screen.start_part("calls")
         self._screen.write_lines(self._render_call_head(event))
 
     def _render_call_head(self, event: CallStarted | CallEnded) -> str:
@@ -104,22 +115,27 @@ class TurnDisplay:
         whose = f"{self._agents.get(event.agent, '')} · " if len(self._agents) > 1 else ""
         return f"  ┆ {look.paint(look.fit(f'{whose}{name} {title}', 5), 'dim')}"
 
-    def _show_progress(self, data: Object) -> None:
-        seconds = data.get("elapsedTimeSeconds")
-        if isinstance(seconds, int):
-            _, _, last = str(data.get("output") or "").rpartition("\n")
-            self._screen.show_progress(
-                " · ".join(filter(None, (f"  {seconds} s", to_visible_line(last[:_MAX_LINE_CHARS]))))
-            )
-
     def _show_call_end(self, event: CallEnded) -> None:
         self._agents.pop(event.call, None)
         if (event.agent is not None or event.name in _ASKING_TOOLS) and not event.result.is_error:
             return
+        self._screen.start_part("calls")
         if self._call != event.call:
             self._screen.write_lines(self._render_call_head(event))
         self._call = ""
-        self._screen.write_lines(*(f"  {text}" for text in render_call_result(_to_result_view(event), self._look)))
+        view = _to_result_view(event, is_diff_shown=self._take_approved(event))
+        self._screen.write_lines(*(f"  {text}" for text in render_call_result(view, self._look)))
+
+    def note_approved_change(self, name: str, arguments: Object) -> None:
+        """Remember a change that the person saw when they approved it, so that its result does not repeat it."""
+        self._approved.append((name, arguments))
+
+    def _take_approved(self, event: CallEnded) -> bool:
+        """Return whether the person has just approved a call and seen what it changes."""
+        call = (event.name, event.arguments)
+        if is_approved := call in self._approved:
+            self._approved.remove(call)
+        return is_approved
 
     def _follow_folder(self, entry: Object) -> None:
         """Adopt the working folder recorded in an entry, since a command may have changed it."""
@@ -144,9 +160,13 @@ class TurnDisplay:
             )
 
     def _show_turn_end(self, event: TurnEnded) -> None:
+        self._approved.clear()
         self._screen.finish_line()
         if event.reason == "interrupted":
             self._show_note("interrupted; type what to do instead", "yellow")
+        elif event.reason == "command_ended":
+            self._screen.start_part("text")
+            self._screen.write_lines(*make_visible(event.text).split("\n"))
         elif event.reason == "prompt_blocked" or event.is_failure:
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
 
@@ -154,7 +174,7 @@ class TurnDisplay:
         self._screen.write_lines(self._look.paint(f"· {text}", style))
 
 
-def _to_result_view(event: CallEnded) -> ResultView:
+def _to_result_view(event: CallEnded, *, is_diff_shown: bool) -> ResultView:
     result = event.result
     return ResultView(
         event.name,
@@ -164,6 +184,7 @@ def _to_result_view(event: CallEnded) -> ResultView:
         result.is_error,
         result.structured == REJECTED_CALL_RECORD,
         event.milliseconds,
+        is_diff_shown,
     )
 
 

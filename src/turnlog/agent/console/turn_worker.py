@@ -10,25 +10,32 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from turnlog.agent.console.activity_line import ActivityLine
 from turnlog.agent.console.answer import read_answer
 from turnlog.agent.console.draft import InputDraft
 from turnlog.agent.console.keyboard import Keyboard
-from turnlog.agent.console.keys import ENTER, ESCAPE, NEXT_MODE, Key
+from turnlog.agent.console.keys import ENTER, ESCAPE, NEXT_MODE, PASTE, PICTURE, UP, Key
 from turnlog.agent.console.screen import ConsoleScreen
-from turnlog.agent.session_starter import StartedSession
+from turnlog.agent.started_session import StartedSession
+from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 from turnlog.render.terminal import to_visible_line
 
 _MAX_INTERRUPTS = 3
 """How many times Ctrl-C asks a turn to end before the program exits without waiting for it."""
+_REFRESH_SECONDS = 1.0
+"""How often the line about the work in progress is repainted."""
 Value = TypeVar("Value")
 
 
 class TurnWorker:
     """Runs work in a thread while handling the person's keystrokes."""
 
-    def __init__(self, keyboard: Keyboard, screen: ConsoleScreen, next_mode: Callable[[], None]) -> None:
+    def __init__(
+        self, keyboard: Keyboard, screen: ConsoleScreen, next_mode: Callable[[], None], activity: ActivityLine
+    ) -> None:
+        self._activity = activity
         self._keyboard = keyboard
         self._screen = screen
         self._next_mode = next_mode
@@ -55,6 +62,7 @@ class TurnWorker:
                 self._keyboard.wake_waiter()
 
         session.owner.set_status("busy")
+        self._activity.begin()
         self._cancel = cancel
         worker = threading.Thread(target=run, name="turn", daemon=True)
         for _ in range(_MAX_INTERRUPTS):
@@ -100,10 +108,12 @@ class TurnWorker:
             with self._keyboard.watch_keys():
                 if not worker.ident:
                     worker.start()
+                self._screen.show_activity(self._activity.render)
                 while not over.is_set() and not self._questions:
                     self._screen.show_typed(self.draft.text)
-                    for key in self._keyboard.wait_for_keys(over):
+                    for key in self._keyboard.wait_for_keys(over, _REFRESH_SECONDS):
                         self._handle_key(session, key)
+            self._screen.show_activity(None)
             while self._questions:
                 self._screen.show_typed("")
                 self._keyboard.discard_typed()
@@ -112,10 +122,16 @@ class TurnWorker:
     def _restore_typed(self, session: StartedSession, cancel: Cancel) -> None:
         """Clean up after a turn; if it was interrupted, put queued prompts back into the draft."""
         self._cancel = None
+        self._screen.show_activity(None)
         self._screen.show_typed("")
         self._screen.finish_line()
         session.owner.set_status("idle")
-        if cancel.is_set and self.queue:
+        if cancel.is_set:
+            self._take_back_queue(session)
+
+    def _take_back_queue(self, session: StartedSession) -> None:
+        """Put queued prompts back into the draft."""
+        if self.queue:
             whole = "\n".join(self.queue)
             self.queue.clear()
             session.loop.record.write_queue_operation("popAll", whole)
@@ -126,12 +142,26 @@ class TurnWorker:
             self._cancel.set()
         elif key.name == NEXT_MODE:
             self._next_mode()
+        elif key.name == UP:
+            self._take_back_queue(session)
         elif key.name == ENTER:
-            self._queue_prompt(session, self.draft.take_text().strip())
+            self.queue_prompt(session, self.draft.take_text().strip())
+        elif key.name in (PASTE, PICTURE):
+            self._insert_paste(key)
         else:
             self.draft.press_key(key)
 
-    def _queue_prompt(self, session: StartedSession, text: str) -> None:
+    def _insert_paste(self, key: Key) -> None:
+        """Add pasted text or the picture on the clipboard to the draft."""
+        try:
+            self.draft.text += (
+                self._keyboard.paste_picture() if key.name == PICTURE else self._keyboard.adopt_paste(key.text)
+            )
+        except TurnlogError as error:
+            self.draft.press_key(key)
+            self._screen.write_lines(self._screen.look.paint(f"· {to_visible_line(str(error))}", "yellow"))
+
+    def queue_prompt(self, session: StartedSession, text: str) -> None:
         if text:
             self._screen.show_typed("")
             self.queue.append(text)

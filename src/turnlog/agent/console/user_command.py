@@ -40,7 +40,7 @@ def _run_in_shell(loop: AgentLoop, arguments: Object, display: TurnDisplay, canc
         record.session_id,
         shared.files,
         shared.shells,
-        loop,
+        loop.services,
         cancel,
         setup.environ,
         lambda data: display.watch(CallProgress("", data)),

@@ -14,11 +14,13 @@ from functools import partial
 from turnlog.agent.console.answer import read_answer
 from turnlog.agent.console.console import Console
 from turnlog.agent.console.keyboard import Keyboard, is_dumb_terminal
+from turnlog.agent.console.live_rows import does_terminal_reflow
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
 from turnlog.agent.mcp_servers.server_config import ServerConfig, approve_server
 from turnlog.agent.permissions.trust import trust_folder
-from turnlog.agent.session_starter import SessionStarter, StartOptions
+from turnlog.agent.session_starter import SessionStarter
+from turnlog.agent.start_options import StartOptions
 from turnlog.agent.unsupported_feature import UnsupportedFeature
 from turnlog.api import config
 from turnlog.cli import terminal
@@ -36,7 +38,8 @@ def run_chat_console(
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("an interactive conversation requires a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
-    screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb_terminal())
+    is_dumb, reflows = is_dumb_terminal(), does_terminal_reflow(os.environ)
+    screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb, reflows=reflows)
     keyboard = Keyboard(starting.data / "chat_history")
     with contextlib.closing(keyboard):
         ask = partial(read_answer, keyboard, screen)

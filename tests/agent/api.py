@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tests.agent.rules import Memory, refused
+from tests.agent.rules import Memory, find_refusal
 from tests.interop.classify import Object
 from tests.interop.mock_anthropic import Handler, MockAnthropic
 from tests.interop.scenario import stream_events
@@ -33,7 +33,7 @@ class Asked(Handler):
         """Refuse what the API would refuse; else do what the script says."""
         headers = {key.lower(): value for key, value in self.headers.items()}
         with self.mock.looking:
-            reason = refused(body, headers, self.mock.memory)
+            reason = find_refusal(body, headers, self.mock.memory)
         if reason is None:
             super().answer(body)
             return

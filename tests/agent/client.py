@@ -13,8 +13,10 @@ from tests.model.server import endpoint
 from turnlog.agent.events import ConversationCompacted, TurnEnded, TurnEvent, WarningIssued
 from turnlog.agent.person import Nobody, Person
 from turnlog.agent.resume.resume import load_resumable_session
-from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions
+from turnlog.agent.session_starter import SessionStarter
 from turnlog.agent.slash_commands import run_slash_command
+from turnlog.agent.start_options import StartOptions
+from turnlog.agent.started_session import StartedSession
 from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
 from turnlog.model.retries import RetryPolicy
@@ -71,6 +73,9 @@ class Client:
         """Not needed here."""
         return ()
 
+    def edit_file(self, path: Path) -> None:
+        """Not needed here."""
+
     def leave(self) -> None:
         """Not needed here."""
 
@@ -86,7 +91,7 @@ class Client:
         written, known = on_disk(self.path), in_memory(self.loop.conversation.messages)
         assert written == known, f"\n{json.dumps(written, indent=1)}\n{json.dumps(known, indent=1)}"
 
-    def told(self, kind: type[ConversationCompacted] | type[WarningIssued]) -> list[Any]:
+    def list_events(self, kind: type[ConversationCompacted] | type[WarningIssued]) -> list[Any]:
         """Events of a kind."""
         return [event for event in self.events if isinstance(event, kind)]
 

@@ -19,9 +19,9 @@ def desk(tmp_path: Path) -> Iterator[Callable[[dict[str, Any]], Desk]]:
     begun: list[Api] = []
     with ExitStack() as servers:
 
-        def made(scenario: dict[str, Any]) -> Desk:
+        def make_desk(scenario: dict[str, Any]) -> Desk:
             begun.append(Api(scenario=scenario))
             return Desk(tmp_path, servers.enter_context(begun[-1]))
 
-        yield made
+        yield make_desk
     assert [reason for api in begun for reason in api.refused] == []

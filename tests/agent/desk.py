@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import struct
@@ -14,10 +15,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.agent.waiting import Watch, run
+from tests.agent.display import Display
+from tests.agent.waits import Watch, run
 from tests.interop.mock_anthropic import MockAnthropic
 
 KEY = "sk-ant-desk-0000000000000000"
+
+_PARTIAL_END = re.compile("(?:\x1b(?:\\[[0-9;?]*)?|\ufffd+)\\Z")
+"""The start of a sequence or a character whose rest has not been read yet."""
 
 
 def call(name: str, **given: Any) -> dict[str, Any]:
@@ -88,10 +93,10 @@ class Desk:
         )
 
     @contextlib.contextmanager
-    def terminal(self, *words: str, columns: int = 100, **environ: str) -> Iterator[Terminal]:
+    def terminal(self, *words: str, columns: int = 100, rows: int = 24, **environ: str) -> Iterator[Terminal]:
         """Run `turnlog chat` in a terminal."""
         found = Terminal(
-            [sys.executable, "-m", "turnlog", "chat", *words], self.cwd, {**self.environ, **environ}, columns
+            [sys.executable, "-m", "turnlog", "chat", *words], self.cwd, {**self.environ, **environ}, (rows, columns)
         )
         try:
             yield found
@@ -99,7 +104,7 @@ class Desk:
             found.close()
 
     @property
-    def asked(self) -> list[dict[str, Any]]:
+    def requests(self) -> list[dict[str, Any]]:
         """The requests of the conversation."""
         return [request["body"] for request in self.mock.requests if request["path"].startswith("/v1/messages")]
 
@@ -113,15 +118,18 @@ class Desk:
 class Terminal:
     """A program in a terminal."""
 
-    def __init__(self, words: list[str], cwd: Path, environ: Mapping[str, str], columns: int) -> None:
+    def __init__(self, words: list[str], cwd: Path, environ: Mapping[str, str], size: tuple[int, int]) -> None:
         import fcntl
         import pty
         import termios
 
         self.raw = b""
         self._seen = 0
+        self._display = Display(is_strict=False)
+        self._displayed = 0
+        """How much of the text is on the display."""
         self._fd, other = pty.openpty()
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self._process = subprocess.Popen(
             words, cwd=cwd, env=dict(environ), stdin=other, stdout=other, stderr=other, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
@@ -133,6 +141,11 @@ class Terminal:
         """All that was written to it."""
         return self.raw.decode("utf-8", "replace")
 
+    @property
+    def screen_text(self) -> str:
+        """What it shows, with all that has scrolled away."""
+        return "\n".join(Display(self.text, is_strict=False).lines)
+
     def send(self, text: str) -> None:
         """Press keys."""
         self.send_raw(text.encode())
@@ -142,15 +155,27 @@ class Terminal:
         os.write(self._fd, data)
 
     def expect(self, text: str) -> str:
-        """Wait until something is written, behind what was waited for before; all that came until then."""
+        """Wait until something is written or on the screen, behind what was waited for before; what came until then."""
         watch = Watch(self._process.pid)
-        while (at := self.text.find(text, self._seen)) < 0:
-            missing = f"{text!r} was not written; behind what was: {self.text[self._seen :]!r}"
+        start = self._seen
+        while (end := self._find_end(text)) is None:
+            missing = f"{text!r} was not written; behind what was: {self.text[start:]!r}"
             if not self._read(0.1):
                 raise AssertionError(missing)
             watch.check(missing)
-        before, self._seen = self.text[self._seen : at + len(text)], at + len(text)
-        return before
+        self._seen = end
+        return self.text[start:end]
+
+    def _find_end(self, text: str) -> int | None:
+        """Find a text in what was written, or on the screen, where the parts of a growing line come together."""
+        whole = self.text
+        at = whole.find(text, self._seen)
+        limit = len(_PARTIAL_END.sub("", whole)) if at < 0 else at + len(text)
+        for end in self._display.steps(whole[:limit], max(self._seen, self._displayed)):
+            self._displayed = end
+            if whole[end - 1] == text[-1] and self._display.before_cursor.endswith(text):
+                return end
+        return None if at < 0 else limit
 
     def press(self, key: str, text: str) -> None:
         """Press a key until something is written: the line editor does not hear a signal at every moment.
@@ -166,7 +191,7 @@ class Terminal:
             watch.check(f"{text!r} was not written")
         self.expect(text)
 
-    def ended(self) -> int:
+    def wait_for_end(self) -> int:
         """Wait for the end of the program; its exit status."""
         watch = Watch(self._process.pid)
         while self._read(0.1):

@@ -38,7 +38,7 @@ OF_USER = frozenset({"tool_result", "image", "document"})
 OF_ASSISTANT = frozenset({"tool_use", "server_tool_use", *THINKING_TYPES})
 
 
-def refused(body: Object, headers: Mapping[str, str], memory: Memory) -> str | None:
+def find_refusal(body: Object, headers: Mapping[str, str], memory: Memory) -> str | None:
     """Why a request is refused; None if it is not."""
     rules = (
         _headers(headers),
@@ -274,15 +274,15 @@ class Memory:
         """What is wrong with a request after all that was said before."""
         offered = {tool["name"] for tool in body.get("tools", ())} | self.names
         for message in body["messages"]:
-            blocks = [unmarked(block) for block in blocks_of(message)]
+            blocks = [drop_cache_mark(block) for block in blocks_of(message)]
             for block in blocks:
-                yield from self._changed(block, body["model"])
+                yield from self._check_changed_calls(block, body["model"])
                 if block["type"] == "tool_use" and block["name"] not in offered:
                     yield f"tool_use: there is no tool {block['name']}"
-            yield from self._missing(blocks, body["model"])
-        yield from self._cached(body)
+            yield from self._check_missing_thinking(blocks, body["model"])
+        yield from self._check_cached_prefix(body)
 
-    def _changed(self, block: Object, model: str) -> Iterator[str]:
+    def _check_changed_calls(self, block: Object, model: str) -> Iterator[str]:
         if block["type"] in THINKING_TYPES:
             known, signer = self._thoughts.get(seal(block), (block, self.foreign.get(seal(block))))
             if signer is None:
@@ -297,7 +297,7 @@ class Memory:
         if self._blocks.get(name, block) != block:
             yield f"{block['type']}: is not what the model said"
 
-    def _missing(self, blocks: Sequence[Object], model: str) -> Iterator[str]:
+    def _check_missing_thinking(self, blocks: Sequence[Object], model: str) -> Iterator[str]:
         """Whoever gives a call back gives back what the model thought of it."""
         here = {seal(block) for block in blocks if block["type"] in THINKING_TYPES}
         for block in blocks:
@@ -305,9 +305,9 @@ class Memory:
             if block["type"] == "tool_use" and signer == model and not here.issuperset(seals):
                 yield "thinking: what the model thought before it called is missing"
 
-    def _cached(self, body: Object) -> Iterator[str]:
+    def _check_cached_prefix(self, body: Object) -> Iterator[str]:
         """The bytes up to the last mark but one of the request before are those of this one, and are found again."""
-        now = [(place, unmarked(block)) for place, block in sequence(body)]
+        now = [(place, drop_cache_mark(block)) for place, block in sequence(body)]
         marks = [at for at, (_, block) in enumerate(sequence(body)) if "cache_control" in block]
         if marks and marks[-1] != len(now) - 1 and not self.goes_on(body):
             yield "cache_control: the last block has no mark"
@@ -316,15 +316,15 @@ class Memory:
         if before is not None and len(body["messages"]) > 1:  # else it begins anew, behind a summary that says the same
             old = [at for at, (_, block) in enumerate(before) if "cache_control" in block]
             end = old[-2] + 1 if len(old) > 1 else 0
-            yield from _moved(before[:end], now)
+            yield from _check_moved_blocks(before[:end], now)
             if old and not any(0 <= mark - at < LOOK_BACK for mark in marks for at in old[-2:]):
                 yield "cache_control: nothing of the request before is found again"
         self._asked[key] = sequence(body)
 
 
-def _moved(before: Sequence[tuple[str, Object]], now: Sequence[tuple[str, Object]]) -> Iterator[str]:
+def _check_moved_blocks(before: Sequence[tuple[str, Object]], now: Sequence[tuple[str, Object]]) -> Iterator[str]:
     for at, (place, block) in enumerate(before):
-        if at >= len(now) or now[at][0] != place or not _is_same(unmarked(block), now[at][1]):
+        if at >= len(now) or now[at][0] != place or not _is_same(drop_cache_mark(block), now[at][1]):
             yield f"the beginning is not that of the request before: {place}: {json.dumps(block)[:200]}"
             return
 
@@ -354,7 +354,7 @@ def blocks_of(message: Object) -> list[Object]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def unmarked(block: Object) -> Object:
+def drop_cache_mark(block: Object) -> Object:
     """A block without its mark for the cache."""
     return {key: value for key, value in block.items() if key != "cache_control"}
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.agent.desk import Desk
-from tests.agent.waiting import finish
+from tests.agent.waits import finish
 
 Json = dict[str, Any]
 STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
@@ -38,7 +38,7 @@ class Talk:
     """A program that talks with turnlog in lines of JSON."""
 
     def __init__(self, here: Desk, *words: str, environ: Mapping[str, str] | None = None) -> None:
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-m", "turnlog", "chat", *STREAMS[1:], *words],
             cwd=here.cwd,
             env={**here.environ, **(environ or {})},
@@ -49,14 +49,14 @@ class Talk:
         self.told: list[Json] = []
 
     def say(self, *messages: Json) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
-        self._process.stdin.flush()
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        self.process.stdin.flush()
 
     def until(self, kind: str) -> Json:
         """Read until something of a kind comes."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
             self.told.append(json.loads(line))
             if self.told[-1]["type"] == kind:
                 return self.told[-1]
@@ -64,7 +64,7 @@ class Talk:
                 break
         raise AssertionError(f"no {kind} in {self.told}")
 
-    def asked(self) -> Json:
+    def wait_for_request(self) -> Json:
         """Wait until leave is asked for."""
         return self.until("control_request")
 
@@ -73,5 +73,5 @@ class Talk:
         self.say({"type": "control_response", "response": told})
 
     def end(self) -> int:
-        finish(self._process)
-        return self._process.wait()
+        finish(self.process)
+        return self.process.wait()

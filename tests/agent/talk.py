@@ -26,7 +26,7 @@ def text(words: str) -> Line:
     return {"type": "text", "text": words}
 
 
-def thought(words: str, signature: str = "c2lnbmVk") -> Line:
+def build_thinking(words: str, signature: str = "c2lnbmVk") -> Line:
     """A block of thinking."""
     return {"type": "thinking", "thinking": words, "signature": signature}
 
@@ -57,12 +57,12 @@ def plain(record: SessionRecord) -> None:
     record.write_turn_end(80)
 
 
-def thinking(record: SessionRecord) -> None:
+def write_thinking(record: SessionRecord) -> None:
     """Thinking before a text, and before a call."""
     record.write_prompt("Think about it")
-    record.write_answer(answer(thought("Let me see."), "I look.", use("toolu_t1")))
+    record.write_answer(answer(build_thinking("Let me see."), "I look.", use("toolu_t1")))
     record.write_result("toolu_t1", CallResult("a.py", {"stdout": "a.py", "stderr": ""}))
-    record.write_answer(answer(thought("I see.", "b3RoZXI="), "One file."))
+    record.write_answer(answer(build_thinking("I see.", "b3RoZXI="), "One file."))
     record.write_turn_end(5)
 
 
@@ -196,7 +196,7 @@ def pictures(record: SessionRecord) -> None:
     record.write_turn_end(5)
 
 
-def paused(record: SessionRecord) -> None:
+def write_paused_answer(record: SessionRecord) -> None:
     """An answer with a search of the server's, which went on after a pause; and one that never did."""
     found = {"type": "web_search_result", "url": "https://example.org", "title": "X", "encrypted_content": "e"}
     record.write_prompt("Search for it")
@@ -210,7 +210,7 @@ def paused(record: SessionRecord) -> None:
     record.write_turn_end(5)
 
 
-def unanswered(record: SessionRecord) -> None:
+def write_unanswered_prompt(record: SessionRecord) -> None:
     """It ends with a prompt."""
     plain(record)
     record.write_prompt("Are you still there?")
@@ -229,7 +229,7 @@ STORIES: dict[str, Story] = {
     story.__name__: story
     for story in (
         plain,
-        thinking,
+        write_thinking,
         parallel,
         errors,
         failure,
@@ -239,14 +239,14 @@ STORIES: dict[str, Story] = {
         agents,
         compaction,
         pictures,
-        paused,
-        unanswered,
+        write_paused_answer,
+        write_unanswered_prompt,
         cut_off,
     )
 }
 
 
-def written(config: Path, story: Story, cwd: Path | None = None) -> SessionRecord:
+def write_story(config: Path, story: Story, cwd: Path | None = None) -> SessionRecord:
     """A session in which a story happened."""
     record = SessionRecord.create_session(config, cwd or config)
     story(record)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.api import Api
 from tests.agent.desk import reply, says
-from tests.agent.rules import Memory, refused
+from tests.agent.rules import Memory, find_refusal
 from tests.agent.talk import PIXEL
 from turnlog.agent.conversation import CLEARED_RESULT_TEXT
 
@@ -63,17 +63,17 @@ def second() -> Body:
     return body
 
 
-def remembered() -> Memory:
+def build_memory() -> Memory:
     memory = Memory()
-    assert refused(first(), HEADERS, memory) is None
+    assert find_refusal(first(), HEADERS, memory) is None
     memory.gave(copy.deepcopy(ANSWER))
     return memory
 
 
 def test_what_is_right_is_taken() -> None:
-    memory = remembered()
-    assert refused(second(), HEADERS, memory) is None
-    assert refused(second(), HEADERS, memory) is None
+    memory = build_memory()
+    assert find_refusal(second(), HEADERS, memory) is None
+    assert find_refusal(second(), HEADERS, memory) is None
     third = second()
     del third["messages"][0]["content"][1]["cache_control"]
     third["messages"][2]["content"][0]["content"] = CLEARED_RESULT_TEXT
@@ -81,14 +81,14 @@ def test_what_is_right_is_taken() -> None:
         {"role": "assistant", "content": [says("ok")]},
         {"role": "user", "content": [{**says("go"), **MARK}]},
     ]
-    assert refused(third, HEADERS, memory) is None
+    assert find_refusal(third, HEADERS, memory) is None
 
 
 def user(body: Body) -> list[Body]:
     return body["messages"][2]["content"]  # type: ignore[no-any-return]
 
 
-def said(body: Body) -> list[Body]:
+def get_answer_content(body: Body) -> list[Body]:
     return body["messages"][1]["content"]  # type: ignore[no-any-return]
 
 
@@ -116,18 +116,18 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
     "an assistant last": (lambda b: b["messages"].pop(), "the last must be the user's"),
     "a block without a type": (lambda b: user(b)[2].pop("type"), "a block without a type"),
     "a block's field": (lambda b: user(b)[2].update(nope=1), "text: fields that there are not"),
-    "a result of the assistant": (lambda b: said(b).append(result("a")), "tool_result of the assistant"),
-    "a call of the user": (lambda b: user(b).append(said(b)[-1]), "tool_use of the user"),
+    "a result of the assistant": (lambda b: get_answer_content(b).append(result("a")), "tool_result of the assistant"),
+    "a call of the user": (lambda b: user(b).append(get_answer_content(b)[-1]), "tool_use of the user"),
     "an empty text": (lambda b: user(b)[2].update(text=""), "text content blocks must be non-empty"),
-    "a blank text": (lambda b: said(b)[2].update(text="\n"), "text content blocks must be non-empty"),
-    "thinking without a signature": (lambda b: said(b)[0].pop("signature"), "without a signature"),
-    "thinking without data": (lambda b: said(b)[1].update(data=""), "without its data"),
-    "thinking last": (lambda b: said(b).append({**THOUGHT}), "the final block in an assistant message"),
+    "a blank text": (lambda b: get_answer_content(b)[2].update(text="\n"), "text content blocks must be non-empty"),
+    "thinking without a signature": (lambda b: get_answer_content(b)[0].pop("signature"), "without a signature"),
+    "thinking without data": (lambda b: get_answer_content(b)[1].update(data=""), "without its data"),
+    "thinking last": (lambda b: get_answer_content(b).append({**THOUGHT}), "the final block in an assistant message"),
     "an image that is none": (lambda b: user(b).append(image("AAAA")), "not PNG"),
     "an image in a result": (lambda b: user(b)[0]["content"].append(image(kind="image/bmp")), "image/bmp"),
-    "a call's id": (lambda b: said(b)[-1].update(id="a b"), "tool_use: id"),
-    "a call's name": (lambda b: said(b)[-1].update(name=""), "tool_use: name"),
-    "a call's input": (lambda b: said(b)[-1].update(input=[]), "input must be an object"),
+    "a call's id": (lambda b: get_answer_content(b)[-1].update(id="a b"), "tool_use: id"),
+    "a call's name": (lambda b: get_answer_content(b)[-1].update(name=""), "tool_use: name"),
+    "a call's input": (lambda b: get_answer_content(b)[-1].update(input=[]), "input must be an object"),
     "a result's id": (lambda b: user(b)[0].update(tool_use_id=None), "tool_result: tool_use_id"),
     "an empty error": (lambda b: user(b)[1].update(content=""), "content cannot be empty if is_error is true"),
     "an empty list as error": (lambda b: user(b)[1].update(content=[]), "content cannot be empty"),
@@ -140,8 +140,11 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
     "two results of a call": (lambda b: user(b).insert(0, result("a")), "a single result"),
     "a result without a call": (lambda b: user(b).insert(0, result("c")), "unexpected tool_use_id"),
     "results behind a text": (lambda b: user(b).insert(0, user(b).pop()), "must come first"),
-    "two calls of an id": (lambda b: said(b).append(said(b)[-1]), "ids must be unique"),
-    "a search without its call": (lambda b: said(b).pop(3), "web_search_tool_result without its server_tool_use"),
+    "two calls of an id": (lambda b: get_answer_content(b).append(get_answer_content(b)[-1]), "ids must be unique"),
+    "a search without its call": (
+        lambda b: get_answer_content(b).pop(3),
+        "web_search_tool_result without its server_tool_use",
+    ),
     "a search without its result": (
         lambda b: (
             b["messages"].insert(1, {"role": "assistant", "content": [SEARCH]})
@@ -149,16 +152,19 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
         ),
         "server_tool_use without its result",
     ),
-    "five marks": (lambda b: [block.update(MARK) for block in said(b)[-2:]], "a maximum of 4"),
-    "a mark on thinking": (lambda b: said(b)[0].update(MARK), "cache_control where none may be"),
+    "five marks": (lambda b: [block.update(MARK) for block in get_answer_content(b)[-2:]], "a maximum of 4"),
+    "a mark on thinking": (lambda b: get_answer_content(b)[0].update(MARK), "cache_control where none may be"),
     "a mark of another kind": (lambda b: user(b)[2].update(cache_control={"type": "x"}), "cache_control where none"),
     "half of a surrogate pair": (lambda b: user(b)[2].update(text="\ud83d"), "surrogate"),
-    "thinking that was changed": (lambda b: said(b)[0].update(thinking="Ha."), "cannot be modified"),
-    "thinking of nobody": (lambda b: said(b)[0].update(signature="bm9ib2R5"), "invalid signature"),
+    "thinking that was changed": (lambda b: get_answer_content(b)[0].update(thinking="Ha."), "cannot be modified"),
+    "thinking of nobody": (lambda b: get_answer_content(b)[0].update(signature="bm9ib2R5"), "invalid signature"),
     "thinking of another model": (lambda b: b.update(model="n"), "signed for m, not for n"),
-    "thinking that is missing": (lambda b: said(b).pop(1), "what the model thought before it called is missing"),
-    "a call that was changed": (lambda b: said(b)[-1].update(input={}), "is not what the model said"),
-    "a search that was changed": (lambda b: said(b)[4].update(content=[1]), "is not what the model said"),
+    "thinking that is missing": (
+        lambda b: get_answer_content(b).pop(1),
+        "what the model thought before it called is missing",
+    ),
+    "a call that was changed": (lambda b: get_answer_content(b)[-1].update(input={}), "is not what the model said"),
+    "a search that was changed": (lambda b: get_answer_content(b)[4].update(content=[1]), "is not what the model said"),
     "no mark at the end": (lambda b: user(b)[2].pop("cache_control"), "the last block has no mark"),
 }
 
@@ -168,24 +174,24 @@ def test_what_is_wrong_is_refused_with_the_reason(name: str) -> None:
     change, words = WRONG[name]
     body = second()
     change(body)
-    assert words in (refused(body, HEADERS, remembered()) or "taken")
+    assert words in (find_refusal(body, HEADERS, build_memory()) or "taken")
 
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_a_request_without_its_headers_is_refused(name: str) -> None:
     headers = {key: value for key, value in HEADERS.items() if key != name}
-    assert (refused(first(), headers, Memory()) or "").startswith("headers: ")
+    assert (find_refusal(first(), headers, Memory()) or "").startswith("headers: ")
 
 
 def test_a_call_of_a_tool_that_is_not_offered_is_refused() -> None:
     body = second()
-    said(body)[:] = said(body)[-2:]
+    get_answer_content(body)[:] = get_answer_content(body)[-2:]
     body["tools"][0]["name"] = "Read"
-    assert refused(body, HEADERS, Memory()) == "tool_use: there is no tool Bash"
-    assert refused(body, HEADERS, Memory(names=["Bash"])) is None
+    assert find_refusal(body, HEADERS, Memory()) == "tool_use: there is no tool Bash"
+    assert find_refusal(body, HEADERS, Memory(names=["Bash"])) is None
 
 
-def grown(*turns: Body) -> Body:
+def build_long_body(*turns: Body) -> Body:
     """A conversation of many turns, as the client would mark it."""
     body = first()
     del body["messages"][0]["content"][1]["cache_control"]
@@ -208,19 +214,19 @@ def grown(*turns: Body) -> Body:
 def test_a_beginning_that_does_not_stay_is_refused(change: Callable[[Body], object]) -> None:
     memory = Memory()
     turns = [says("two"), says("three"), says("four")]
-    assert refused(grown(*turns[:2]), HEADERS, memory) is None
-    assert refused(grown(*turns), HEADERS, copy.deepcopy(memory)) is None
-    body = grown(*turns)
+    assert find_refusal(build_long_body(*turns[:2]), HEADERS, memory) is None
+    assert find_refusal(build_long_body(*turns), HEADERS, copy.deepcopy(memory)) is None
+    body = build_long_body(*turns)
     change(body)
-    assert "the beginning is not that of the request before" in (refused(body, HEADERS, memory) or "taken")
+    assert "the beginning is not that of the request before" in (find_refusal(body, HEADERS, memory) or "taken")
 
 
 def test_marks_that_do_not_find_what_is_remembered_are_refused() -> None:
     memory = Memory()
     turns = [says("two"), says("three")]
-    assert refused(grown(*turns), HEADERS, memory) is None
+    assert find_refusal(build_long_body(*turns), HEADERS, memory) is None
     further = [says(f"{number}") for number in range(15)]
-    assert "is found again" in (refused(grown(*turns, *further), HEADERS, memory) or "taken")
+    assert "is found again" in (find_refusal(build_long_body(*turns, *further), HEADERS, memory) or "taken")
 
 
 def test_the_server_answers_in_the_api_s_words() -> None:

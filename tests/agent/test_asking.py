@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
 from turnlog.agent.console import person_questions
+from turnlog.agent.console.plan_review import ask_plan_approval
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.tools.call_result import Workspace
@@ -18,18 +19,18 @@ LOOK = TerminalScreen()
 ASKS = Decision("ask", "No rule allows it.", ("Bash(npm test:*)",))
 
 
-def answering(*lines: str | None) -> Callable[[str], str | None]:
+def answer_in_turn(*lines: str | None) -> Callable[[str], str | None]:
     waiting = iter(lines)
     return lambda _: next(waiting)
 
 
-def shown(name: str, **given: object) -> list[str]:
+def render_call(name: str, **given: object) -> list[str]:
     return list(person_questions.render_whole_call(name, given, Workspace(Path.cwd(), Path.cwd()), LOOK))
 
 
 def test_a_command_is_shown_whole_with_every_character_visible() -> None:
     command = f"echo {HOSTILE}\n" + "x" * 5000
-    told = shown("Bash", command=command, timeout=5)
+    told = render_call("Bash", command=command, timeout=5)
     assert harmful("".join(told)) == set()
     assert "\\x1b[2J" in told[0]
     assert told[1] == "x" * 5000
@@ -39,23 +40,23 @@ def test_a_command_is_shown_whole_with_every_character_visible() -> None:
 def test_an_edit_is_shown_as_the_difference_that_it_makes(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("one\ntwo\nthree\n")
-    told = shown("Edit", file_path=str(file), old_string="two", new_string="2")
+    told = render_call("Edit", file_path=str(file), old_string="two", new_string="2")
     assert told == [str(file), "1   one", "2 - two", "2 + 2", "3   three"]
 
 
 def test_every_place_of_an_edit_of_all_is_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("".join("x\n" if number % 20 == 0 else "\n" for number in range(60)))
-    told = shown("Edit", file_path=str(file), old_string="x", new_string="y", replace_all=True)
+    told = render_call("Edit", file_path=str(file), old_string="x", new_string="y", replace_all=True)
     assert sum(" + y" in line for line in told) == 3
     assert told[-1] == "replace_all: true"
 
 
 def test_a_new_file_and_one_that_is_written_over_are_shown_as_differences(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
-    assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 + new"]
+    assert render_call("Write", file_path=str(file), content="new\n")[1:] == ["1 + new"]
     file.write_text("old\n")
-    assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 - old", "1 + new"]
+    assert render_call("Write", file_path=str(file), content="new\n")[1:] == ["1 - old", "1 + new"]
 
 
 def test_a_file_is_the_one_that_the_call_would_change(tmp_path: Path) -> None:
@@ -69,47 +70,47 @@ def test_a_file_is_the_one_that_the_call_would_change(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_file_has_is_spelled_out() -> None:
-    assert shown("Write", file_path="/a\0b", content="x\n") == ["/a\\x00b", "1 + x"]
+    assert render_call("Write", file_path="/a\0b", content="x\n") == ["/a\\x00b", "1 + x"]
 
 
 def test_line_ends_that_would_change_are_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\r\ntwo\r\n")
-    told = shown("Write", file_path=str(file), content="one\ntwo\n")
+    told = render_call("Write", file_path=str(file), content="one\ntwo\n")
     assert told[1:] == ["1 - one\\r", "2 - two\\r", "1 + one", "2 + two"]
     file.write_bytes(b"one\r\ntwo\nthree\r\n")
-    told = shown("Edit", file_path=str(file), old_string="one\ntwo\n", new_string="one\n2\n")
+    told = render_call("Edit", file_path=str(file), old_string="one\ntwo\n", new_string="one\n2\n")
     assert told[1:] == ["1   one\\r", "2 - two", "2 + 2\\r", "3   three\\r"]
 
 
 def test_line_ends_that_stay_are_not_shown(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
-    told = shown("Edit", file_path=str(file), old_string="two\n", new_string="2\n")
+    told = render_call("Edit", file_path=str(file), old_string="two\n", new_string="2\n")
     assert told[1:] == ["1   one", "2 - two", "2 + 2", "3   three"]
 
 
 def test_an_edit_is_shown_as_it_will_stand_there(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("say “no”\n", "utf-8")
-    told = shown("Edit", file_path=str(file), old_string='say "no"', new_string='say "yes"   ')
+    told = render_call("Edit", file_path=str(file), old_string='say "no"', new_string='say "yes"   ')
     assert told[1:] == ["1 - say “no”", "1 + say “yes”"]
 
 
 def test_an_edit_that_does_not_fit_is_shown_as_what_was_given(tmp_path: Path) -> None:
-    told = shown("Edit", file_path=str(tmp_path / "missing"), old_string="a", new_string="b")
+    told = render_call("Edit", file_path=str(tmp_path / "missing"), old_string="a", new_string="b")
     assert [line for line in told if line[:1].isdigit()] == ["1 - a", "1 + b"]
 
 
 def test_a_cell_is_shown_as_it_will_be() -> None:
-    told = shown("NotebookEdit", notebook_path="/n.ipynb", new_source="print(1)", edit_mode="insert")
+    told = render_call("NotebookEdit", notebook_path="/n.ipynb", new_source="print(1)", edit_mode="insert")
     assert told[0] == "/n.ipynb"
     assert "1 + print(1)" in told
     assert told[-1] == "edit_mode: insert"
 
 
 def test_any_other_call_is_shown_field_by_field() -> None:
-    assert shown("WebFetch", url="https://x", prompt="a\nb", n=[1]) == [
+    assert render_call("WebFetch", url="https://x", prompt="a\nb", n=[1]) == [
         "url: https://x",
         "prompt: a",
         "    b",
@@ -171,12 +172,12 @@ def test_no_line_of_a_call_goes_on_without_its_bar(tmp_path: Path, name: str) ->
     ],
 )
 def test_only_a_plain_yes_is_a_yes(lines: list[str | None], expected: PermissionAnswer) -> None:
-    assert person_questions.ask_permission(ASKS, answering(*lines)) == expected
+    assert person_questions.ask_permission(ASKS, answer_in_turn(*lines)) == expected
 
 
 @pytest.mark.parametrize("letter", ["a", "s"])
 def test_only_this_once_is_an_answer_where_no_rule_would_do(letter: str) -> None:
-    assert person_questions.ask_permission(Decision("ask"), answering(letter, "n")) == PermissionAnswer("no")
+    assert person_questions.ask_permission(Decision("ask"), answer_in_turn(letter, "n")) == PermissionAnswer("no")
 
 
 QUESTION = {
@@ -199,13 +200,15 @@ QUESTION = {
 def test_a_question_is_answered_by_number_or_in_words(lines: list[str], many: bool, expected: str) -> None:
     said: list[str] = []
     given = {"questions": [{**QUESTION, "multiSelect": many}, "junk"]}
-    found = person_questions.ask_questions(given, answering(*lines), lambda *told: said.extend(told), LOOK)
+    found = person_questions.ask_questions(given, answer_in_turn(*lines), lambda *told: said.extend(told), LOOK)
     assert found == {"answers": {"Which fruit?": expected}}
     assert said == ["Which fruit?", "  1  Apple · red", "  2  Pear"]
 
 
 def test_whoever_turns_away_from_a_question_answers_nothing() -> None:
-    assert person_questions.ask_questions({"questions": [QUESTION]}, answering(None), lambda *_: None, LOOK) is None
+    assert (
+        person_questions.ask_questions({"questions": [QUESTION]}, answer_in_turn(None), lambda *_: None, LOOK) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,8 +224,8 @@ def test_whoever_turns_away_from_a_question_answers_nothing() -> None:
 )
 def test_a_plan_is_agreed_to_or_not(lines: list[str | None], expected: dict[str, object] | None) -> None:
     said: list[str] = []
-    found = person_questions.ask_plan_approval(
-        {"plan": f"1. do\n{HOSTILE}"}, answering(*lines), lambda *told: said.extend(told), LOOK
+    found = ask_plan_approval(
+        {"plan": f"1. do\n{HOSTILE}"}, answer_in_turn(*lines), lambda *told: said.extend(told), LOOK
     )
     assert found == expected
     assert harmful("".join(said)) == set()

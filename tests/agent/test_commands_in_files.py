@@ -29,12 +29,12 @@ def write(here: Desk, name: str, text: str) -> Path:
     return path
 
 
-def sent(here: Desk) -> str:
-    return json.dumps(here.asked[-1]["messages"])
+def read_last_messages(here: Desk) -> str:
+    return json.dumps(here.requests[-1]["messages"])
 
 
 def results(here: Desk) -> list[Json]:
-    blocks = [block for message in here.asked[-1]["messages"] for block in message["content"]]
+    blocks = [block for message in here.requests[-1]["messages"] for block in message["content"]]
     return [block for block in blocks if block["type"] == "tool_result"]
 
 
@@ -52,7 +52,7 @@ def test_a_shell_command_in_a_file_needs_a_rule_and_nothing_runs_before_all_are_
     here.trust()
     write(here, "project/.claude/commands/c.md", f"---\nallowed-tools: Bash(echo:*)\n---\n{body}")
     done = here.turnlog("-p", "/c touch")
-    assert (done.returncode, here.asked) == (2, [])
+    assert (done.returncode, here.requests) == (2, [])
     assert "permission check failed" in done.stderr
     assert not (here.cwd / "made").exists()
 
@@ -83,10 +83,10 @@ def test_files_of_a_folder_that_is_not_trusted_are_not_used(desk: MakeDesk, plac
     here = desk(script("never"))
     write(here, f"project/.claude/{place}", "Do evil")
     done = here.turnlog("-p", "/c")
-    assert (done.returncode, here.asked) == (2, [])
+    assert (done.returncode, here.requests) == (2, [])
     here = desk(script("Done."))
     here.turnlog("-p", "hello")
-    assert "Skill" not in [tool["name"] for tool in here.asked[-1]["tools"]]
+    assert "Skill" not in [tool["name"] for tool in here.requests[-1]["tools"]]
 
 
 def test_a_linked_file_that_leaves_the_project_is_not_used(desk: MakeDesk) -> None:
@@ -116,7 +116,7 @@ def test_a_rule_denies_a_skill(desk: MakeDesk, rule: str) -> None:
     write(here, SKILL, "---\ndescription: x\n---\nHello there")
     here.turnlog("-p", "go", "--disallowedTools", rule)
     assert results(here)[0]["is_error"]
-    assert "Hello there" not in sent(here)
+    assert "Hello there" not in read_last_messages(here)
 
 
 def test_a_skill_with_hooks_or_an_agent_of_its_own_is_refused_not_run_without_them(desk: MakeDesk) -> None:
@@ -124,7 +124,7 @@ def test_a_skill_with_hooks_or_an_agent_of_its_own_is_refused_not_run_without_th
     here.trust()
     write(here, SKILL, "---\ndescription: x\nhooks:\n  PreToolUse:\n    - matcher: Bash\n---\nHello")
     done = here.turnlog("-p", "/greet")
-    assert (done.returncode, here.asked) == (2, [])
+    assert (done.returncode, here.requests) == (2, [])
     assert "hooks" in done.stderr
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_a_rule_denies_is_not_attached_and_the_person_is_told(desk: 
     write(here, "project/secret", "s3cret")
     done = here.turnlog("-p", "see @secret", "--disallowedTools", "Read(secret)")
     assert "@secret is not attached" in done.stderr
-    assert "s3cret" not in sent(here)
+    assert "s3cret" not in read_last_messages(here)
 
 
 @pytest.mark.parametrize("name", ["../secret", "~/secret", "link"])
@@ -147,7 +147,7 @@ def test_print_mode_attaches_nothing_that_would_need_permission(desk: MakeDesk, 
     (here.cwd / "link").symlink_to(here.base / "secret")
     done = here.turnlog("-p", f"see @{name}")
     assert "is not attached" in done.stderr
-    assert "s3cret" not in sent(here)
+    assert "s3cret" not in read_last_messages(here)
 
 
 def test_a_command_of_a_project_attaches_no_file_of_the_person(desk: MakeDesk) -> None:
@@ -156,7 +156,7 @@ def test_a_command_of_a_project_attaches_no_file_of_the_person(desk: MakeDesk) -
     write(here, "home/.ssh/key", "s3cret")
     write(here, "project/.claude/commands/c.md", "See @~/.ssh/key")
     assert "is not attached" in here.turnlog("-p", "/c").stderr
-    assert "s3cret" not in sent(here)
+    assert "s3cret" not in read_last_messages(here)
 
 
 def test_what_a_file_contains_is_not_expanded_again(desk: MakeDesk) -> None:
@@ -166,7 +166,7 @@ def test_what_a_file_contains_is_not_expanded_again(desk: MakeDesk) -> None:
     write(here, "project/b.txt", "s3cret")
     write(here, "project/.claude/commands/c.md", "See @a.txt")
     here.turnlog("-p", "/c")
-    assert "s3cret" not in sent(here)
+    assert "s3cret" not in read_last_messages(here)
     assert not (here.cwd / "made").exists()
 
 
@@ -174,7 +174,7 @@ def test_a_picture_is_attached(desk: MakeDesk) -> None:
     here = desk(script("Done."))
     (here.cwd / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     here.turnlog("-p", "see @p.png")
-    blocks = here.asked[-1]["messages"][0]["content"]
+    blocks = here.requests[-1]["messages"][0]["content"]
     assert [block["type"] for block in blocks if block["type"] == "image"] == ["image"]
 
 
@@ -208,7 +208,7 @@ def test_the_clients_own_commands_take_precedence(desk: MakeDesk) -> None:
     here.trust()
     write(here, "project/.claude/commands/cost.md", "mine")
     assert "list prices" in here.turnlog("-p", "/cost").stdout
-    assert here.asked == []
+    assert here.requests == []
 
 
 def test_help_and_programs_learn_about_commands(desk: MakeDesk) -> None:
@@ -230,7 +230,7 @@ def test_the_model_of_a_command_holds_for_its_turn(desk: MakeDesk) -> None:
     lines = [user("/c"), user("again")]
     words = (*STREAMS, "--model", "claude-opus-5-5")
     here.turnlog(*words, stdin="".join(json.dumps(line) + "\n" for line in lines))
-    assert [one["model"] for one in here.asked] == ["claude-haiku-4-5", "claude-opus-5-5"]
+    assert [one["model"] for one in here.requests] == ["claude-haiku-4-5", "claude-opus-5-5"]
 
 
 def test_a_hook_sees_the_command_as_it_was_typed_and_can_block_it(desk: MakeDesk) -> None:
@@ -269,9 +269,9 @@ def test_a_plugin_brings_commands_agents_and_hooks(desk: MakeDesk) -> None:
     write(here, "plug/hooks/hooks.json", json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
     write(here, "plug/say.sh", "#!/bin/sh\necho from the plugin in $CLAUDE_PLUGIN_ROOT\n").chmod(0o755)
     here.turnlog("-p", "/plug:hi", "--plugin-dir", "../plug")
-    assert f"Hi from {here.base}/plug" in sent(here)
-    assert f"from the plugin in {here.base}/plug" in sent(here)
-    (task,) = [tool for tool in here.asked[-1]["tools"] if tool["name"] == "Task"]
+    assert f"Hi from {here.base}/plug" in read_last_messages(here)
+    assert f"from the plugin in {here.base}/plug" in read_last_messages(here)
+    (task,) = [tool for tool in here.requests[-1]["tools"] if tool["name"] == "Task"]
     assert "plug:helper" in task["description"]
 
 
@@ -293,7 +293,7 @@ def test_an_output_style_from_a_file_is_part_of_the_system_prompt(desk: MakeDesk
     write(here, "home/.claude/output-styles/p.md", f"{head}Talk like a pirate.")
     write(here, "home/.claude/settings.json", '{"outputStyle": "pirate"}')
     assert here.turnlog("-p", "x").stderr == ""
-    system = json.dumps(here.asked[-1]["system"])
+    system = json.dumps(here.requests[-1]["system"])
     assert ("Talk like a pirate." in system, "Read a file before you edit it" in system) == (True, keeps)
 
 

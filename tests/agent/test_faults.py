@@ -14,7 +14,7 @@ import pytest
 from tests.agent.api import Api, Gate, cut, dribble, error, interrupted_by, page, reset
 from tests.agent.client import QUICK, Client, sound
 from tests.agent.desk import Desk, call, reply, says
-from tests.model.server import endpoint, event, refusing
+from tests.model.server import endpoint, event, find_closed_address
 from turnlog.agent.events import CallEnded, CallStarted, TurnEvent, WarningIssued
 from turnlog.agent.resume.resume import load_resumable_session
 from turnlog.model.anthropic import connect_model
@@ -42,7 +42,7 @@ def does(act: Any) -> dict[str, Any]:
     return {**ANSWER, "do": act}
 
 
-def failing(kind: str) -> bytes:
+def build_error_event(kind: str) -> bytes:
     return event("error", error={"type": kind, "message": "It broke"})
 
 
@@ -66,8 +66,12 @@ FAULTS = {
     "torn in a text": Fault(does(cut("text_delta", is_torn=True)), True, "ended before the answer did"),
     "torn in a call": Fault(does(cut("input_json_delta", is_torn=True)), True, "ended before the answer did"),
     "torn at the end": Fault(does(cut("message_stop", is_torn=True)), True, "ended before the answer did"),
-    "overloaded while answering": Fault(does(interrupted_by(failing("overloaded_error"), 6)), True, "It broke"),
-    "refused while answering": Fault(does(interrupted_by(failing("invalid_request_error"), 6)), False, "It broke"),
+    "overloaded while answering": Fault(
+        does(interrupted_by(build_error_event("overloaded_error"), 6)), True, "It broke"
+    ),
+    "refused while answering": Fault(
+        does(interrupted_by(build_error_event("invalid_request_error"), 6)), False, "It broke"
+    ),
     "no JSON": Fault(does(interrupted_by(b"event: ping\ndata: {nope\n\n")), True, "not valid JSON"),
     "no object": Fault(does(interrupted_by(b"data: [1]\n\n")), True, "not an object"),
     "JSON instead": Fault(does(page(200, "application/json", "{}")), False, "application/json"),
@@ -118,7 +122,10 @@ def test_a_fault_in_a_sub_agent_is_told_to_whoever_sent_it(tmp_path: Path, name:
     fault = FAULTS[name]
     lasting = [fault.reply] * (QUICK.attempts if fault.passes else 1)
     agents: dict[str, list[Any]] = {"One": [reply(ECHO), *lasting], "Two": [reply(ECHO), fault.reply, "Seen."]}
-    tasks = [call("Task", description="x", prompt=prompt, subagent_type="Explore") for prompt in ("One", "Two")]
+    tasks = [
+        call("Task", description="x", prompt=prompt, subagent_type="Explore", run_in_background=False)
+        for prompt in ("One", "Two")
+    ]
     with at(tmp_path, reply(*tasks), "Well.", "More.", agents=agents) as desk, Client(desk) as client:
         assert client.say("first").text == "Well."
         one, two = client.loop.conversation.messages[2]["content"]
@@ -131,7 +138,11 @@ def test_a_fault_in_a_sub_agent_is_told_to_whoever_sent_it(tmp_path: Path, name:
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["first", "in the middle"])
 def test_a_server_that_is_not_there(tmp_path: Path, is_first: bool) -> None:
-    with at(tmp_path, *([] if is_first else ["One."]), "Two.") as desk, Client(desk) as client, refusing() as nowhere:
+    with (
+        at(tmp_path, *([] if is_first else ["One."]), "Two.") as desk,
+        Client(desk) as client,
+        find_closed_address() as nowhere,
+    ):
         if not is_first:
             client.say("first")
         client.loop.setup.model = connect_model(endpoint(nowhere), QUICK)
@@ -143,8 +154,8 @@ def test_a_server_that_is_not_there(tmp_path: Path, is_first: bool) -> None:
 
 
 def test_a_sub_agent_whose_server_is_not_there(tmp_path: Path) -> None:
-    task = call("Task", description="x", prompt="One", subagent_type="Explore")
-    with at(tmp_path, reply(task), "Well.", "More.") as desk, Client(desk) as client, refusing() as nowhere:
+    task = call("Task", description="x", prompt="One", subagent_type="Explore", run_in_background=False)
+    with at(tmp_path, reply(task), "Well.", "More.") as desk, Client(desk) as client, find_closed_address() as nowhere:
 
         def hear(event: TurnEvent) -> None:
             if isinstance(event, CallStarted | CallEnded):
@@ -160,7 +171,7 @@ def test_a_sub_agent_whose_server_is_not_there(tmp_path: Path) -> None:
 def test_retries_are_told(tmp_path: Path) -> None:
     with at(tmp_path, FAULTS["529"].reply, "Two.") as desk, Client(desk) as client:
         client.say()
-        (warning,) = client.told(WarningIssued)
+        (warning,) = client.list_events(WarningIssued)
         assert "529: Overloaded; retrying in" in warning.text
 
 
@@ -305,7 +316,7 @@ def test_the_console_tells_a_fault_and_goes_on(tmp_path: Path) -> None:
                 terminal.expect(told)
             terminal.expect("> ")
             terminal.send("\x04")
-            assert terminal.ended() == 0
+            assert terminal.wait_for_end() == 0
             assert terminal.text.count("retrying in") == 2
             assert terminal.text.count("400: no such thing") == 1
         (path,) = desk.config.glob("projects/*/*.jsonl")

@@ -33,7 +33,7 @@ def test_each_message_is_a_turn_of_one_session(desk: MakeDesk) -> None:
     assert [line["num_turns"] for line in results] == [1, 2]
     assert results[1]["total_cost_usd"] > results[0]["total_cost_usd"]
     assert len({line["session_id"] for line in told}) == 1
-    texts = [block.get("text") for message in here.asked[-1]["messages"] for block in message["content"]]
+    texts = [block.get("text") for message in here.requests[-1]["messages"] for block in message["content"]]
     assert [text for text in texts if text in ("first", "second", "part")] == ["first", "second", "part"]
 
 
@@ -61,7 +61,7 @@ def test_requests_about_the_session_are_answered(desk: MakeDesk) -> None:
     assert "compact" in [command["name"] for command in answers["a"]["response"]["commands"]]
     (init,) = [line for line in told if line.get("subtype") == "init"]
     assert (init["model"], init["permissionMode"]) == ("claude-opus-5-5", "plan")
-    assert "is in plan mode" in json.dumps(here.asked[-1]["messages"])
+    assert "is in plan mode" in json.dumps(here.requests[-1]["messages"])
 
 
 def test_the_mode_that_asks_nothing_is_refused_where_the_settings_forbid_it(desk: MakeDesk) -> None:
@@ -85,7 +85,7 @@ def test_a_program_interrupts_a_turn_and_goes_on(desk: MakeDesk) -> None:
     assert talk.end() == 0
 
 
-def made(here: Desk) -> bool:
+def has_made_file(here: Desk) -> bool:
     return (here.cwd / "made").exists()
 
 
@@ -93,14 +93,14 @@ def test_a_program_is_asked_for_leave_and_gives_it(desk: MakeDesk) -> None:
     here = desk(script(reply(call("Bash", command="mkdir made")), "Done."))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(control("i", subtype="initialize"), user("go"))
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     assert (asked["request"]["subtype"], asked["request"]["tool_name"]) == ("can_use_tool", "Bash")
     assert asked["request"]["input"] == {"command": "mkdir made"}
-    assert not made(here)
+    assert not has_made_file(here)
     talk.answer(asked, behavior="allow", updatedInput={"command": "mkdir made"})
     assert talk.until("result")["result"] == "Done."
     assert talk.end() == 0
-    assert made(here)
+    assert has_made_file(here)
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_what_a_program_does_not_allow_is_not_done_and_the_model_is_told(
     here = desk(script(reply(call("Bash", command="mkdir made")), "Well."))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    talk.answer(talk.asked(), **response)
+    talk.answer(talk.wait_for_request(), **response)
     assert talk.until("result")["result"] == "Well."
     talk.end()
     assert list(here.cwd.iterdir()) == []
-    assert expected in json.dumps(here.asked[-1]["messages"][-1])
+    assert expected in json.dumps(here.requests[-1]["messages"][-1])
 
 
 @pytest.mark.parametrize("how", ["answer", "interrupt"])
@@ -130,24 +130,24 @@ def test_a_program_that_is_asked_can_end_the_turn(desk: MakeDesk, how: str) -> N
     here = desk(script(reply(call("Bash", command="mkdir made")), "never"))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     if how == "answer":
         talk.answer(asked, behavior="deny", interrupt=True)
     else:
         talk.say(control("x", subtype="interrupt"))
     assert talk.until("result")["subtype"] == "error_during_execution"
     talk.end()
-    assert not made(here)
-    assert len(here.asked) == 1
+    assert not has_made_file(here)
+    assert len(here.requests) == 1
 
 
 def test_a_program_that_is_gone_allows_nothing(desk: MakeDesk) -> None:
     here = desk(script(reply(call("Bash", command="mkdir made")), "Well."))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    talk.asked()
+    talk.wait_for_request()
     assert talk.end() == 0
-    assert not made(here)
+    assert not has_made_file(here)
 
 
 COLOURS = [{"label": name, "description": ""} for name in ("Red", "Blue")]
@@ -156,7 +156,7 @@ QUESTIONS = [{"question": "Which?", "header": "Colour", "options": COLOURS, "mul
 
 def result(here: Desk) -> Json:
     """What the model was told of its call."""
-    found: Json = here.asked[-1]["messages"][-1]["content"][0]
+    found: Json = here.requests[-1]["messages"][-1]["content"][0]
     return found
 
 
@@ -164,7 +164,7 @@ def test_a_program_is_asked_the_questions_of_the_model_and_answers_them(desk: Ma
     here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS)), "Blue, then."))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     request = asked["request"]
     assert (request["subtype"], request["tool_name"]) == ("can_use_tool", "AskUserQuestion")
     assert request["input"] == {"questions": QUESTIONS}
@@ -191,7 +191,7 @@ def test_a_program_that_does_not_answer_a_question_leaves_it_open(
     here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS)), "Well."))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    talk.answer(talk.asked(), **response)
+    talk.answer(talk.wait_for_request(), **response)
     assert talk.until("result")["result"] == "Well."
     talk.end()
     assert expected in result(here)["content"]
@@ -202,14 +202,14 @@ def test_a_program_that_is_asked_a_question_can_end_the_turn(desk: MakeDesk, how
     here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS), call("Bash", command="ls")), "never"))
     talk = Talk(here, "--permission-prompt-tool", "stdio")
     talk.say(user("go"))
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     if how == "answer":
         talk.answer(asked, behavior="deny", message="stop", interrupt=True)
     else:
         talk.say(control("x", subtype="interrupt"))
     assert talk.until("result")["subtype"] == "error_during_execution"
     talk.end()
-    assert len(here.asked) == 1
+    assert len(here.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_program_agrees_to_a_plan_or_not(desk: MakeDesk, response: Json, mode:
     here = desk(script(reply(call("ExitPlanMode", plan="1. do")), "Well.", "Then."))
     talk = Talk(here, "--permission-prompt-tool", "stdio", "--permission-mode", "plan")
     talk.say(user("go"))
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     assert (asked["request"]["tool_name"], asked["request"]["input"]) == ("ExitPlanMode", {"plan": "1. do"})
     talk.answer(asked, **response)
     talk.until("result")
@@ -282,17 +282,17 @@ def test_a_command_is_carried_out_in_print_mode(desk: MakeDesk, name: str) -> No
     told = json.loads(done.stdout)
     assert (told["local_command"], told["num_turns"], told["is_error"]) == (name, 0, False)
     assert told["result"] == here.turnlog("-p", f"/{name}").stdout.rstrip("\n")
-    assert here.asked == []
+    assert here.requests == []
 
 
 def test_compact_in_print_mode_replaces_the_conversation(desk: MakeDesk) -> None:
     here = desk(script("One.", "<summary>They spoke.</summary>", "Two."))
     here.turnlog("-p", "first")
     assert here.turnlog("-p", "/compact keep names", "--continue").returncode == 0
-    assert "keep names" in json.dumps(here.asked[1]["messages"][-1])
+    assert "keep names" in json.dumps(here.requests[1]["messages"][-1])
     assert any(row.get("isCompactSummary") for row in here.session)
     here.turnlog("-p", "second", "--continue")
-    assert "They spoke." in json.dumps(here.asked[2]["messages"])
+    assert "They spoke." in json.dumps(here.requests[2]["messages"])
 
 
 def test_a_summary_that_fails_is_told_as_a_turn_that_failed(desk: MakeDesk) -> None:

@@ -42,7 +42,7 @@ def permit(here: Desk, **rules: list[str]) -> None:
 
 def results(here: Desk) -> list[Json]:
     """The results of calls in the last request."""
-    blocks = [block for message in here.asked[-1]["messages"] for block in message["content"]]
+    blocks = [block for message in here.requests[-1]["messages"] for block in message["content"]]
     return [block for block in blocks if block["type"] == "tool_result"]
 
 
@@ -239,7 +239,9 @@ def test_variables_that_a_hook_exports_are_set_for_commands(desk: MakeDesk) -> N
 
 
 def test_hooks_guard_sub_agents_and_are_told_which(desk: MakeDesk) -> None:
-    asks = reply(call("Task", description="look", prompt="Look around", subagent_type="Explore"))
+    asks = reply(
+        call("Task", description="look", prompt="Look around", subagent_type="Explore", run_in_background=False)
+    )
     touch = reply(call("Bash", command="touch made", description="x"))
     agent = {"kind": "agent", "match": "Look around", "replies": [touch, "Seen."]}
     here = desk({"conversations": [{"kind": "main", "replies": [asks, "Done."]}, agent]})
@@ -258,7 +260,7 @@ def test_hooks_guard_sub_agents_and_are_told_which(desk: MakeDesk) -> None:
     assert len({one["agent_id"] for one in told}) == 1
     assert Path(told[-1]["agent_transcript_path"]).is_file()
     assert not (here.cwd / "made").exists()
-    assert "be quick" in json.dumps(here.asked[1]["messages"])
+    assert "be quick" in json.dumps(here.requests[1]["messages"])
 
 
 def test_a_hook_can_block_a_compaction_and_add_to_its_instructions(desk: MakeDesk) -> None:
@@ -266,7 +268,7 @@ def test_a_hook_can_block_a_compaction_and_add_to_its_instructions(desk: MakeDes
     configure(here, "PreCompact", "echo keep the names")
     lines = [user("go"), user("/compact")]
     here.turnlog(*STREAMS, stdin="".join(json.dumps(line) + "\n" for line in lines))
-    assert "keep the names" in json.dumps(here.asked[-1]["messages"][-1])
+    assert "keep the names" in json.dumps(here.requests[-1]["messages"][-1])
     configure(here, "PreCompact", "echo not now >&2; exit 2")
     done = here.turnlog("-p", "/compact", "--continue")
     assert "not now" in done.stdout
@@ -296,7 +298,7 @@ def begin(here: Desk, **hooks: Any) -> Talk:
 def test_a_callback_of_a_program_blocks_a_call(desk: MakeDesk) -> None:
     here = desk(script(reply(says("So."), call("Bash", command="echo hi", description="x")), "Done."))
     talk = begin(here, PreToolUse=[{"matcher": "Bash", "hookCallbackIds": ["guard"]}])
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     assert (asked["request"]["subtype"], asked["request"]["callback_id"]) == ("hook_callback", "guard")
     assert asked["request"]["input"]["tool_input"] == {"command": "echo hi", "description": "x"}
     assert asked["request"]["tool_use_id"] == asked["request"]["input"]["tool_use_id"]
@@ -309,7 +311,7 @@ def test_a_callback_of_a_program_blocks_a_call(desk: MakeDesk) -> None:
 def test_a_callback_of_a_program_that_fails_is_reported(desk: MakeDesk) -> None:
     here = desk(script("Done."))
     talk = begin(here, UserPromptSubmit=[{"matcher": None, "hookCallbackIds": ["a"]}])
-    asked = talk.asked()
+    asked = talk.wait_for_request()
     error = {"subtype": "error", "request_id": asked["request_id"], "error": "it broke"}
     talk.say({"type": "control_response", "response": error})
     assert talk.until("result")["result"] == "Done."
@@ -320,7 +322,7 @@ def test_a_callback_of_a_program_that_fails_is_reported(desk: MakeDesk) -> None:
 def test_an_interrupt_ends_a_callback_that_waits(desk: MakeDesk) -> None:
     here = desk(TOUCH)
     talk = begin(here, PreToolUse=[{"hookCallbackIds": ["guard"]}])
-    talk.asked()
+    talk.wait_for_request()
     talk.say(control("stop", subtype="interrupt"))
     assert talk.until("result")["subtype"] == "error_during_execution"
     assert not (here.cwd / "made").exists()

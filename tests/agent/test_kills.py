@@ -18,8 +18,8 @@ import pytest
 from tests.agent.api import Api
 from tests.agent.client import Client, on_disk, sound
 from tests.agent.desk import Desk, call, reply, says
-from tests.agent.rules import unmarked
-from tests.agent.waiting import finish, wait_until
+from tests.agent.rules import drop_cache_mark
+from tests.agent.waits import finish, wait_until
 from tests.interop.classify import Object
 from turnlog.agent.compaction import SUMMARY_INSTRUCTION
 
@@ -28,7 +28,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="proc
 KILLS = int(os.environ.get("TURNLOG_FAULTS", "10"))
 THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}
 ECHO = call("Bash", command="echo hi")
-TASKS = [call("Task", description="x", prompt=prompt, subagent_type="Explore") for prompt in ("One", "Two")]
+TASKS = [
+    call("Task", description="x", prompt=prompt, subagent_type="Explore", run_in_background=False)
+    for prompt in ("One", "Two")
+]
 SCRIPT = [
     reply(THOUGHT, says("I look."), ECHO, call("Bash", command="cat /nowhere"), ECHO, pace=0.002),
     reply(says("Others look."), *TASKS, pace=0.002),
@@ -43,7 +46,7 @@ REQUESTS = 9
 WORDS = ("-p", "first", "--model", "opus")
 
 
-def started(desk: Desk, chance: random.Random) -> subprocess.Popen[str]:
+def start_turn(desk: Desk, chance: random.Random) -> subprocess.Popen[str]:
     """A turn at work, at some moment of it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "turnlog", *WORDS],
@@ -65,7 +68,7 @@ def started(desk: Desk, chance: random.Random) -> subprocess.Popen[str]:
 def test_a_client_that_is_killed_leaves_a_session_that_goes_on(tmp_path: Path, number: int) -> None:
     with Api(SCRIPT, AGENTS) as api:
         desk = Desk(tmp_path, api)
-        process = started(desk, random.Random(number))
+        process = start_turn(desk, random.Random(number))
         process.kill()
         finish(process)
         goes_on(desk)
@@ -76,7 +79,7 @@ def test_a_client_that_is_killed_leaves_a_session_that_goes_on(tmp_path: Path, n
 def test_a_client_that_is_interrupted_says_so_and_the_session_goes_on(tmp_path: Path, number: int) -> None:
     with Api(SCRIPT, AGENTS) as api:
         desk = Desk(tmp_path, api)
-        process = started(desk, random.Random(1000 + number))
+        process = start_turn(desk, random.Random(1000 + number))
         for _ in range(1 + number % 2):  # the second time it does not even wait for what is at work
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
@@ -97,13 +100,17 @@ def is_written(asked: list[Object], written: list[Object]) -> bool:
         or len(written[0]["content"][0]["text"]) > 100
     ):
         return True
-    sent = [pair for pair in spoken(bodies[-1]["messages"]) if "<system-reminder>" not in str(pair[1].get("text"))]
-    return spoken(written)[: len(sent)] == sent
+    sent = [
+        pair
+        for pair in list_spoken_blocks(bodies[-1]["messages"])
+        if "<system-reminder>" not in str(pair[1].get("text"))
+    ]
+    return list_spoken_blocks(written)[: len(sent)] == sent
 
 
-def spoken(messages: list[Object]) -> list[tuple[str, Object]]:
+def list_spoken_blocks(messages: list[Object]) -> list[tuple[str, Object]]:
     """Who says what, block by block."""
-    return [(message["role"], unmarked(block)) for message in messages for block in message["content"]]
+    return [(message["role"], drop_cache_mark(block)) for message in messages for block in message["content"]]
 
 
 def goes_on(desk: Desk) -> None:
@@ -111,7 +118,7 @@ def goes_on(desk: Desk) -> None:
     written = [*desk.config.glob("projects/*/*.jsonl")]
     for path in written:
         sound(path)
-        assert is_written(desk.asked, on_disk(path))
+        assert is_written(desk.requests, on_disk(path))
     with Client(desk, is_continued=bool(written)) as client:
         for text in ("second", "third"):
             assert client.say(text).reason == "finished"

@@ -167,8 +167,8 @@ def test_print_mode_sends_no_file_that_a_rule_forbids_to_read(desk: MakeDesk) ->
     (here.cwd / "CLAUDE.md").write_text("Hello @.env")
     done = here.turnlog("-p", "hello", "--disallowedTools", "Read(.env)")
     assert "because a rule forbids reading" in done.stderr
-    assert "Hello @.env" in str(here.asked)
-    assert SECRET not in str(here.asked)
+    assert "Hello @.env" in str(here.requests)
+    assert SECRET not in str(here.requests)
 
 
 def test_words_that_only_look_like_an_import_are_not_warned_of(checkout: Checkout) -> None:
@@ -233,7 +233,7 @@ def test_print_mode_says_what_it_does_not_send(desk: MakeDesk, is_trusted: bool)
     (rules / "x.md").symlink_to(here.home / "secret.txt")
     done = here.turnlog("-p", "go")
     assert done.stdout == "Done.\n"
-    assert SECRET not in str(here.asked)
+    assert SECRET not in str(here.requests)
     assert done.stderr.startswith(
         f"turnlog: {rules / 'x.md'} is not sent because it resolves to {here.home / 'secret.txt'}"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from turnlog.agent.call_runner import CALL_REFUSED_INSTEAD_TEXT, CALL_REFUSED_STOP_TEXT
 from turnlog.agent.conversation import AgentConversation, build_reminder
 from turnlog.agent.events import (
@@ -119,11 +119,11 @@ def use(call: str, name: str = "Echo", **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": call, "name": name, "input": given}
 
 
-def calling(*blocks: dict[str, Any], number: int = 1) -> ModelAnswer:
+def build_call_answer(*blocks: dict[str, Any], number: int = 1) -> ModelAnswer:
     return ModelAnswer(blocks, "tool_use", USAGE, f"msg_{number}", "claude-opus-5")
 
 
-def saying(text: str, number: int = 2, **usage: int) -> ModelAnswer:
+def build_text_answer(text: str, number: int = 2, **usage: int) -> ModelAnswer:
     return ModelAnswer(
         ({"type": "text", "text": text},), "end_turn", {**USAGE, **usage}, f"msg_{number}", "claude-opus-5"
     )
@@ -161,7 +161,7 @@ class Desk:
     def say(self, text: str = "go", cancel: Cancel | None = None) -> TurnEnded:
         return self.loop.run_turn(text, cancel or Cancel())
 
-    def told(self, kind: type[Any]) -> list[Any]:
+    def list_events(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
@@ -175,7 +175,7 @@ class Desk:
 
 
 def test_an_answer_without_calls_ends_the_turn(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, saying("Hello."))
+    desk = Desk(tmp_path, build_text_answer("Hello."))
     ended = desk.say("hi")
     assert (ended.reason, ended.text) == ("finished", "Hello.")
     sent = desk.model.requests[0]
@@ -186,7 +186,7 @@ def test_an_answer_without_calls_ends_the_turn(tmp_path: Path) -> None:
 
 
 def test_calls_are_carried_out_and_their_results_told_in_order(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c1", x="1"), use("c2", x="2")), saying("Done."))
+    desk = Desk(tmp_path, build_call_answer(use("c1", x="1"), use("c2", x="2")), build_text_answer("Done."))
     assert desk.say().text == "Done."
     assert [(block["tool_use_id"], block["content"]) for block in desk.results()] == [
         ("c1", "echo 1"),
@@ -211,8 +211,8 @@ def test_calls_that_change_nothing_run_side_by_side_and_others_alone(tmp_path: P
         return CallResult("noted")
 
     tools = (Does("Meet", meet), Does("Note", note, safe=False))
-    calls = calling(use("a", "Meet"), use("b", "Meet"), use("c", "Note"), use("d", "Note"))
-    desk = Desk(tmp_path, calls, saying("ok"), tools=tools)
+    calls = build_call_answer(use("a", "Meet"), use("b", "Meet"), use("c", "Note"), use("d", "Note"))
+    desk = Desk(tmp_path, calls, build_text_answer("ok"), tools=tools)
     desk.say()
     assert [block["content"] for block in desk.results()] == ["met", "met", "noted", "noted"]
     assert order == ["c", "d"]
@@ -235,29 +235,29 @@ def test_what_goes_wrong_in_a_call_is_told_to_the_model(tmp_path: Path, call: di
         raise ValueError("oh")
 
     tools = (Does("Fails", fail), Does("Breaks", breaks), Does("Hidden", breaks))
-    desk = Desk(tmp_path, calling(call), saying("I see."), tools=tools)
+    desk = Desk(tmp_path, build_call_answer(call), build_text_answer("I see."), tools=tools)
     assert desk.say().text == "I see."
     (block,) = desk.results()
     assert (block["content"], block["is_error"]) == (told, True)
 
 
 def test_input_that_does_not_fit_is_told_to_the_model(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c", x=7)), saying("I see."))
+    desk = Desk(tmp_path, build_call_answer(use("c", x=7)), build_text_answer("I see."))
     desk.say()
     (block,) = desk.results()
     assert "InputValidationError" in block["content"]
 
 
 def test_a_denied_call_is_told_and_the_turn_goes_on(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c")), saying("Then not."), guard=Rule("deny"))
+    desk = Desk(tmp_path, build_call_answer(use("c")), build_text_answer("Then not."), guard=Rule("deny"))
     assert desk.say().reason == "finished"
     assert desk.results()[0]["content"] == "Echo needs leave"
     assert [call.name for call in desk.loop.calls.denials] == ["Echo"]
-    assert len(desk.told(CallDenied)) == 1
+    assert len(desk.list_events(CallDenied)) == 1
 
 
 def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c")), saying("Then not."), guard=Rule("ask"))
+    desk = Desk(tmp_path, build_call_answer(use("c")), build_text_answer("Then not."), guard=Rule("ask"))
     desk.say()
     assert desk.results()[0]["content"] == "Echo needs leave"
     assert len(desk.loop.calls.denials) == 1
@@ -269,7 +269,9 @@ def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
 def test_a_person_may_allow_once_or_always(
     tmp_path: Path, leave: PermissionAnswer, kept: list[tuple[str, ...]]
 ) -> None:
-    desk = Desk(tmp_path, calling(use("c", x="1")), saying("ok"), guard=Rule("ask"), person=Says(leave))
+    desk = Desk(
+        tmp_path, build_call_answer(use("c", x="1")), build_text_answer("ok"), guard=Rule("ask"), person=Says(leave)
+    )
     desk.say()
     assert desk.results()[0]["content"] == "echo 1"
     assert desk.guard.kept == kept
@@ -278,8 +280,8 @@ def test_a_person_may_allow_once_or_always(
 def test_a_refusal_with_words_goes_on_and_one_without_ends_the_turn(tmp_path: Path) -> None:
     words = Desk(
         tmp_path / "w",
-        calling(use("c")),
-        saying("ok"),
+        build_call_answer(use("c")),
+        build_text_answer("ok"),
         guard=Rule("ask"),
         person=Says(PermissionAnswer("no", "use tabs")),
     )
@@ -287,8 +289,8 @@ def test_a_refusal_with_words_goes_on_and_one_without_ends_the_turn(tmp_path: Pa
     assert words.results()[0]["content"] == CALL_REFUSED_INSTEAD_TEXT + "use tabs"
     mute = Desk(
         tmp_path / "m",
-        calling(use("c"), use("d")),
-        saying("later"),
+        build_call_answer(use("c"), use("d")),
+        build_text_answer("later"),
         guard=Rule("ask"),
         person=Says(PermissionAnswer("no")),
     )
@@ -304,7 +306,7 @@ def test_a_refusal_with_words_goes_on_and_one_without_ends_the_turn(tmp_path: Pa
 
 def test_a_turn_that_is_stopped_while_the_model_speaks_keeps_what_was_said(tmp_path: Path) -> None:
     cancel = Cancel()
-    desk = Desk(tmp_path, saying("a long answer that is stopped"), saying("again"))
+    desk = Desk(tmp_path, build_text_answer("a long answer that is stopped"), build_text_answer("again"))
     seen = desk.loop.tell
 
     def stop(event: TurnEvent) -> None:
@@ -327,14 +329,21 @@ def test_a_call_that_is_stopped_has_a_result(tmp_path: Path) -> None:
         scene.cancel.pause(60)
         return CallResult("never")
 
-    desk = Desk(tmp_path, calling(use("c", "Wait"), use("d")), saying("ok"), tools=(Does("Wait", wait, safe=False),))
+    desk = Desk(
+        tmp_path,
+        build_call_answer(use("c", "Wait"), use("d")),
+        build_text_answer("ok"),
+        tools=(Does("Wait", wait, safe=False),),
+    )
     assert desk.say(cancel=cancel).reason == "interrupted"
     assert desk.say("go on").reason == "finished"
     assert {block["tool_use_id"] for block in desk.results()} == {"c", "d"}
 
 
 def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, RequestRejected("no such model", status=400, kind="invalid_request_error"), saying("ok"))
+    desk = Desk(
+        tmp_path, RequestRejected("no such model", status=400, kind="invalid_request_error"), build_text_answer("ok")
+    )
     ended = desk.say("first")
     assert (ended.reason, ended.text) == ("error", "API Error: no such model")
     (line,) = (line for line in desk.lines if line.get("isApiErrorMessage"))
@@ -359,7 +368,7 @@ def test_a_failure_is_called_what_the_real_client_calls_it(tmp_path: Path, error
 
 
 def test_limits_end_a_turn(tmp_path: Path) -> None:
-    calls = [calling(use(f"c{n}"), number=n) for n in range(9)]
+    calls = [build_call_answer(use(f"c{n}"), number=n) for n in range(9)]
     desk = Desk(tmp_path / "t", *calls, limits=TurnLimits(turns=3))
     assert (desk.say().reason, len(desk.model.requests)) == ("max_turns", 3)
     poor = Desk(tmp_path / "d", *calls, limits=TurnLimits(dollars=0.00001))
@@ -368,13 +377,19 @@ def test_limits_end_a_turn(tmp_path: Path) -> None:
 
 def test_an_answer_that_was_cut_by_its_limit_is_gone_on_with(tmp_path: Path) -> None:
     cut = ModelAnswer(({"type": "text", "text": "half"},), "max_tokens", USAGE, "msg_1", "claude-opus-5")
-    desk = Desk(tmp_path, cut, saying(" and half"))
+    desk = Desk(tmp_path, cut, build_text_answer(" and half"))
     assert desk.say().text == " and half"
     assert len(desk.model.requests) == 2
 
 
 def test_the_beginning_of_a_request_is_the_same_bytes_in_every_request(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c1")), saying("one"), calling(use("c2"), number=3), saying("two", 4))
+    desk = Desk(
+        tmp_path,
+        build_call_answer(use("c1")),
+        build_text_answer("one"),
+        build_call_answer(use("c2"), number=3),
+        build_text_answer("two", 4),
+    )
     desk.say("first")
     desk.say("second")
     bodies = [json.dumps(without_marks(request.build_body())) for request in desk.model.requests]
@@ -393,18 +408,24 @@ def without_marks(value: Any) -> Any:
 
 def test_thinking_is_kept_with_its_signature(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
-    desk = Desk(tmp_path, calling(thought, use("c")), saying("ok"))
+    desk = Desk(tmp_path, build_call_answer(thought, use("c")), build_text_answer("ok"))
     desk.say()
     assert desk.model.requests[1].messages[1]["content"][0] == thought
 
 
-@pytest.mark.parametrize(("busy", "reason"), [(1, "finished"), (2, "error")])
-def test_the_fallback_model_answers_once_while_the_server_is_overloaded(tmp_path: Path, busy: int, reason: str) -> None:
-    desk = Desk(tmp_path, *[ServerBusy("overloaded")] * busy, saying("ok"), fallback="claude-haiku-5-5")
+@pytest.mark.parametrize(("busy", "reason"), [(1, "finished"), (2, "finished"), (3, "error")])
+def test_fallback_models_answer_one_after_another_while_the_server_is_overloaded(
+    tmp_path: Path, busy: int, reason: str
+) -> None:
+    names = ["claude-haiku-5-5", "claude-sonnet-5"]
+    desk = Desk(tmp_path, *[ServerBusy("overloaded")] * busy, *map(build_text_answer, ("one", "two")), fallbacks=names)
     assert desk.say().reason == reason
-    assert [request.model for request in desk.model.requests] == ["claude-opus-5", "claude-haiku-5-5"]
-    (warning,) = desk.told(WarningIssued)
-    assert "continuing with claude-haiku-5-5 (/model claude-opus-5 switches back)" in warning.text
+    asked = [request.model for request in desk.model.requests]
+    assert asked == ["claude-opus-5", *names][: busy + 1]
+    warnings = [event.text for event in desk.list_events(WarningIssued)]
+    assert f"continuing this turn with {names[0]}" in warnings[0]
+    desk.say()
+    assert desk.model.requests[-1].model == "claude-opus-5"
 
 
 def test_without_a_fallback_model_an_overloaded_server_ends_the_turn(tmp_path: Path) -> None:
@@ -414,36 +435,36 @@ def test_without_a_fallback_model_an_overloaded_server_ends_the_turn(tmp_path: P
 
 def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) -> None:
     big = Does("Big", lambda given, scene: CallResult("x" * 40_000))
-    calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]
+    calls = [build_call_answer(use(f"c{n}", "Big"), number=n) for n in range(8)]
     full = ModelAnswer(
         calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5"
     )
-    desk = Desk(tmp_path, *calls[:7], full, saying("ok", 9), tools=(big,), window=200_000)
+    desk = Desk(tmp_path, *calls[:7], full, build_text_answer("ok", 9), tools=(big,), window=200_000)
     desk.say()
-    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["micro"]
+    assert [event.trigger for event in desk.list_events(ConversationCompacted)] == ["micro"]
     assert [len(block["content"]) < 100 for block in desk.results()] == [True] * 3 + [False] * 5
 
 
 def test_a_picture_frees_what_it_is_worth_and_not_its_bytes(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x" * 400_000}}
     shows = Does("Shows", lambda given, scene: CallResult([image]))
-    calls = [calling(use(f"c{n}", "Shows"), number=n) for n in range(8)]
+    calls = [build_call_answer(use(f"c{n}", "Shows"), number=n) for n in range(8)]
     full = ModelAnswer(
         calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5"
     )
-    summary = saying("<summary>Pictures.</summary>", 9)
-    desk = Desk(tmp_path, *calls[:7], full, summary, saying("ok", 10), tools=(shows,), window=200_000)
+    summary = build_text_answer("<summary>Pictures.</summary>", 9)
+    desk = Desk(tmp_path, *calls[:7], full, summary, build_text_answer("ok", 10), tools=(shows,), window=200_000)
     assert desk.say().text == "ok"
-    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
+    assert [event.trigger for event in desk.list_events(ConversationCompacted)] == ["auto"]
 
 
 def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
-    full = saying("so much", 1, input_tokens=190_000)
-    summary = saying("<analysis>…</analysis><summary>We said much.</summary>", 2)
-    desk = Desk(tmp_path, full, summary, saying("ok", 3), window=200_000)
+    full = build_text_answer("so much", 1, input_tokens=190_000)
+    summary = build_text_answer("<analysis>…</analysis><summary>We said much.</summary>", 2)
+    desk = Desk(tmp_path, full, summary, build_text_answer("ok", 3), window=200_000)
     desk.say("first")
     assert desk.say("second").text == "ok"
-    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
+    assert [event.trigger for event in desk.list_events(ConversationCompacted)] == ["auto"]
     asked = desk.model.requests[1]
     assert asked.system == desk.model.requests[0].system
     sent = json.dumps([*desk.model.requests[2].messages])
@@ -461,10 +482,12 @@ def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> N
     tool.schema = {"type": "object"}
     desk = Desk(
         tmp_path,
-        calling(use("t", "Task", subagent_type="Explore", prompt="look", description="looking")),
-        calling(use("e", x="1"), number=5),
-        saying("found it", 6),
-        saying("thanks", 7),
+        build_call_answer(
+            use("t", "Task", subagent_type="Explore", run_in_background=False, prompt="look", description="looking")
+        ),
+        build_call_answer(use("e", x="1"), number=5),
+        build_text_answer("found it", 6),
+        build_text_answer("thanks", 7),
         tools=(tool,),
         agents={"Explore": helper},
     )
@@ -485,8 +508,18 @@ def test_progress_of_a_sub_agent_says_nothing_that_the_format_does_not_know(tmp_
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
 
     kinds = {"helper": AgentType("helper", "Helps.", "You help.")}
-    script = [calling(use("t1", "Task", subagent_type="helper", prompt="look")), calling(use("c1", x="a"), number=2)]
-    desk = Desk(tmp_path, *script, saying("seen", 3), saying("ok", 4), tools=(Does("Task", task),), agents=kinds)
+    script = [
+        build_call_answer(use("t1", "Task", subagent_type="helper", run_in_background=False, prompt="look")),
+        build_call_answer(use("c1", x="a"), number=2),
+    ]
+    desk = Desk(
+        tmp_path,
+        *script,
+        build_text_answer("seen", 3),
+        build_text_answer("ok", 4),
+        tools=(Does("Task", task),),
+        agents=kinds,
+    )
     desk.loop.setup.tools["Task"].schema["additionalProperties"] = True  # type: ignore[index]
     desk.say()
     (told,) = (line["data"] for line in desk.lines if line["type"] == "progress")
@@ -503,8 +536,8 @@ def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> Non
     assert price
     desk = Desk(
         tmp_path,
-        calling(use("t", "Task", subagent_type="Explore", prompt="look")),
-        *[calling(use(f"e{n}", x="1"), number=n) for n in range(2, 9)],
+        build_call_answer(use("t", "Task", subagent_type="Explore", run_in_background=False, prompt="look")),
+        *[build_call_answer(use(f"e{n}", x="1"), number=n) for n in range(2, 9)],
         tools=(tool,),
         agents={"Explore": AgentType("Explore", "looks", "You look around.")},
         limits=TurnLimits(dollars=2.5 * price),
@@ -515,7 +548,7 @@ def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> Non
 
 def test_a_budget_for_a_model_without_a_price_ends_the_turn(tmp_path: Path) -> None:
     answer = ModelAnswer((use("c", x="1"),), "tool_use", USAGE, "msg_1", "somebodys-model")
-    desk = Desk(tmp_path, answer, saying("never"), limits=TurnLimits(dollars=5.0))
+    desk = Desk(tmp_path, answer, build_text_answer("never"), limits=TurnLimits(dollars=5.0))
     ended = desk.say()
     assert (ended.reason, len(desk.model.requests)) == ("error", 1)
     assert "The price of somebodys-model is unknown" in ended.text
@@ -527,13 +560,18 @@ def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:
 
     tool = Does("Task", task)
     tool.schema = {"type": "object"}
-    desk = Desk(tmp_path, calling(use("t", "Task", subagent_type="No", prompt="x")), saying("ok"), tools=(tool,))
+    desk = Desk(
+        tmp_path,
+        build_call_answer(use("t", "Task", subagent_type="No", run_in_background=False, prompt="x")),
+        build_text_answer("ok"),
+        tools=(tool,),
+    )
     desk.say()
     assert "Agent type 'No' not found" in desk.results()[0]["content"]
 
 
 def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c")), saying("ok", 2, input_tokens=5000))
+    desk = Desk(tmp_path, build_call_answer(use("c")), build_text_answer("ok", 2, input_tokens=5000))
     desk.say()
     found = desk.loop.measure_context()
     assert found.is_exact
@@ -549,17 +587,17 @@ def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
 
 
 def test_everything_that_is_written_is_told(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, calling(use("c")), saying("ok"))
+    desk = Desk(tmp_path, build_call_answer(use("c")), build_text_answer("ok"))
     desk.say()
-    told = [event.entry["uuid"] for event in desk.told(EntryWritten)]
+    told = [event.entry["uuid"] for event in desk.list_events(EntryWritten)]
     written = [line["uuid"] for line in desk.lines if line.get("uuid") and line["type"] != "progress"]
     assert told == written
-    assert len(desk.told(CallEnded)) == 1
+    assert len(desk.list_events(CallEnded)) == 1
 
 
 def test_a_question_that_nobody_answers_is_declined(tmp_path: Path) -> None:
     asked = Does("Ask", lambda given, scene: CallResult(str(scene.desk.ask(Question("question", given)))))
-    desk = Desk(tmp_path, calling(use("c", "Ask")), saying("ok"), tools=(asked,))
+    desk = Desk(tmp_path, build_call_answer(use("c", "Ask")), build_text_answer("ok"), tools=(asked,))
     desk.say()
     assert desk.results()[0]["content"] == "None"
 
@@ -567,7 +605,7 @@ def test_a_question_that_nobody_answers_is_declined(tmp_path: Path) -> None:
 def test_a_late_answer_can_be_stopped(tmp_path: Path) -> None:
     cancel = Cancel()
     threading.Timer(0.1, cancel.set).start()
-    assert Desk(tmp_path, DelayedStep(3600, saying("late"))).say(cancel=cancel).reason == "interrupted"
+    assert Desk(tmp_path, DelayedStep(3600, build_text_answer("late"))).say(cancel=cancel).reason == "interrupted"
 
 
 def test_results_stand_in_the_order_of_their_calls_whichever_ends_first(tmp_path: Path) -> None:
@@ -581,8 +619,8 @@ def test_results_stand_in_the_order_of_their_calls_whichever_ends_first(tmp_path
         second.set()
         return CallResult("quick")
 
-    calls = calling(use("a", "Wait"), use("b", "Go"), use("c", "No"), use("d", "Go"))
-    desk = Desk(tmp_path, calls, saying("ok"), tools=(Does("Wait", wait), Does("Go", go)))
+    calls = build_call_answer(use("a", "Wait"), use("b", "Go"), use("c", "No"), use("d", "Go"))
+    desk = Desk(tmp_path, calls, build_text_answer("ok"), tools=(Does("Wait", wait), Does("Go", go)))
     desk.say()
     said = [line["message"]["content"] for line in desk.lines if line["type"] == "user"]
     written = [blocks[0]["tool_use_id"] for blocks in said if isinstance(blocks, list) and "tool_use_id" in blocks[0]]

@@ -65,7 +65,7 @@ def calls(*names: str, **given: Any) -> dict[str, Any]:
 
 
 def results(here: Desk) -> list[Json]:
-    blocks = [block for message in here.asked[-1]["messages"] for block in message["content"]]
+    blocks = [block for message in here.requests[-1]["messages"] for block in message["content"]]
     return [block for block in blocks if block["type"] == "tool_result"]
 
 
@@ -79,11 +79,11 @@ def with_servers(here: Desk, *words: str, **more: Any) -> Any:
 def test_tools_are_offered_and_called(desk: MakeDesk) -> None:
     here = desk(calls("mcp__demo__add", a=1, b=2))
     assert with_servers(here, "go", "--allowedTools", "mcp__demo").stdout == "Done.\n"
-    offered = [tool["name"] for tool in here.asked[0]["tools"] if tool["name"].startswith("mcp__")]
+    offered = [tool["name"] for tool in here.requests[0]["tools"] if tool["name"].startswith("mcp__")]
     assert offered[:2] == ["mcp__demo__add", "mcp__demo__fail"]
     assert "mcp__demo__odd_name_" in offered
     assert results(here)[0]["content"] == [{"type": "text", "text": "3"}]
-    assert "Use it well" in json.dumps(here.asked[0]["messages"])
+    assert "Use it well" in json.dumps(here.requests[0]["messages"])
 
 
 def test_failures_pictures_and_large_results_reach_the_model(desk: MakeDesk) -> None:
@@ -108,7 +108,7 @@ def test_a_prompt_is_a_command_whose_text_is_not_expanded_further(desk: MakeDesk
     here = desk(script("Done."))
     (here.cwd / "secret").write_text("s3cret")
     with_servers(here, "/mcp__demo__greet Ann", "--allowedTools", "Bash")
-    sent = json.dumps(here.asked[-1]["messages"])
+    sent = json.dumps(here.requests[-1]["messages"])
     assert ("Greet Ann !`touch made` @secret" in sent, "s3cret" in sent) == (True, False)
     assert not (here.cwd / "made").exists()
 
@@ -116,13 +116,13 @@ def test_a_prompt_is_a_command_whose_text_is_not_expanded_further(desk: MakeDesk
 def test_a_prompt_without_its_argument_is_an_error(desk: MakeDesk) -> None:
     here = desk(script("never"))
     done = with_servers(here, "/mcp__demo__greet")
-    assert (done.returncode, "who is missing" in done.stderr, here.asked) == (2, True, [])
+    assert (done.returncode, "who is missing" in done.stderr, here.requests) == (2, True, [])
 
 
 def test_a_resource_is_attached(desk: MakeDesk) -> None:
     here = desk(script("Done."))
     with_servers(here, "see @demo:demo://notes")
-    assert "the resource" in json.dumps(here.asked[-1]["messages"])
+    assert "the resource" in json.dumps(here.requests[-1]["messages"])
 
 
 def test_the_servers_are_listed(desk: MakeDesk) -> None:
@@ -203,7 +203,7 @@ def test_the_console_asks_once_about_a_server_of_the_project(desk: MakeDesk, ans
         terminal.expect("> ")
         assert (here.base / "started").exists() is (answer == "y")
         terminal.send("\x04")
-        assert terminal.ended() == 0
+        assert terminal.wait_for_end() == 0
     stored = json.loads((here.cwd / ".claude" / "settings.local.json").read_text())
     assert stored == {"enabledMcpjsonServers" if answer == "y" else "disabledMcpjsonServers": ["demo"]}
 
@@ -259,7 +259,7 @@ def test_a_server_inside_a_program_is_reached_through_control_messages(desk: Mak
     seen = []
     tools = [{"name": "double", "description": "Doubles", "inputSchema": {"type": "object"}}]
     while "tools/call" not in seen:
-        asked = talk.asked()
+        asked = talk.wait_for_request()
         message = asked["request"]["message"]
         assert (asked["request"]["subtype"], asked["request"]["server_name"]) == ("mcp_message", "calc")
         seen.append(message["method"])

@@ -32,14 +32,14 @@ class Home:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    def found(self, *, external: bool = False) -> list[tuple[str, str, str]]:
+    def list_memory(self, *, external: bool = False) -> list[tuple[str, str, str]]:
         """The names below the base, the kinds and the texts."""
         memory = load_memory_files(self.cwd, self.config, external=external, home=self.base / "home")
         return [(str(item.path.relative_to(self.base)), item.kind, item.text.strip()) for item in memory]
 
     @property
     def names(self) -> list[str]:
-        return [name for name, _, _ in self.found()]
+        return [name for name, _, _ in self.list_memory()]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_files_come_from_the_person_then_from_the_top_down(home: Home) -> None:
     home.put("work/shop/.claude/CLAUDE.md", "here, hidden")
     home.put("work/shop/.claude/rules/style.md", "a rule")
     home.put("work/shop/CLAUDE.local.md", "here, local")
-    assert home.found() == [
+    assert home.list_memory() == [
         ("home/.claude/CLAUDE.md", "user", "mine"),
         ("work/CLAUDE.md", "project", "above"),
         ("work/CLAUDE.local.md", "local", "above, local"),
@@ -68,7 +68,7 @@ def test_files_come_from_the_person_then_from_the_top_down(home: Home) -> None:
 
 def test_nothing_is_sent_where_there_is_nothing(home: Home) -> None:
     home.put("work/shop/CLAUDE.md", "  \n")
-    assert home.found() == []
+    assert home.list_memory() == []
     assert render_memory_reminder([]) == ""
 
 
@@ -82,7 +82,7 @@ def test_the_person_s_own_file_is_not_sent_again_as_that_of_a_project(tmp_path: 
 
 def test_a_rule_for_some_files_only_is_not_for_all_of_the_work(home: Home) -> None:
     home.put("work/shop/.claude/rules/api.md", "---\npaths: src/api/**\n---\nOnly there.")
-    assert home.found() == []
+    assert home.list_memory() == []
 
 
 def test_imports_follow_the_file_that_names_them_depth_first(home: Home) -> None:
@@ -91,7 +91,7 @@ def test_imports_follow_the_file_that_names_them_depth_first(home: Home) -> None
     home.put("work/shop/docs/b.md", "B")
     home.put("work/shop/docs/z.md", "Z")
     shop = "work/shop/"
-    assert [(name.removeprefix(shop), text) for name, _, text in home.found()] == [
+    assert [(name.removeprefix(shop), text) for name, _, text in home.list_memory()] == [
         ("CLAUDE.md", "See @docs/a.md and @docs/z.md"),
         ("docs/a.md", "A, @b.md"),
         ("docs/b.md", "B"),
@@ -127,14 +127,14 @@ def test_a_project_brings_in_nothing_from_outside_of_the_working_folder(home: Ho
     home.put("work/shop/CLAUDE.md", f"@~/secret.md @../other.md @{home.base}/work/other.md @link.md")
     (home.cwd / "link.md").symlink_to(home.base / "home" / "secret.md")
     assert home.names == ["work/shop/CLAUDE.md"]
-    assert len(home.found(external=True)) == 3
+    assert len(home.list_memory(external=True)) == 3
 
 
 def test_the_person_s_own_file_may_bring_in_any_file(home: Home) -> None:
     home.put("home/.claude/CLAUDE.md", "@more.md @~/also.md")
     home.put("home/.claude/more.md", "more")
     home.put("home/also.md", "also")
-    assert [kind for _, kind, _ in home.found()] == ["user", "user", "user"]
+    assert [kind for _, kind, _ in home.list_memory()] == ["user", "user", "user"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_an_import_is_an_at_sign_before_a_path_outside_of_code(text: str, expect
 def test_comments_are_not_sent_and_bring_in_nothing(home: Home) -> None:
     home.put("work/shop/CLAUDE.md", "one\n<!-- hidden\n@a.md -->\ntwo\n")
     home.put("work/shop/a.md", "A")
-    assert home.found() == [("work/shop/CLAUDE.md", "project", "one\ntwo")]
+    assert home.list_memory() == [("work/shop/CLAUDE.md", "project", "one\ntwo")]
 
 
 def test_the_reminder_names_every_file_and_whose_it_is(home: Home) -> None:
@@ -184,7 +184,7 @@ def test_a_folder_that_can_t_be_read_is_left_out(home: Home) -> None:
         home.put("work/shop/CLAUDE.md/inner", "a folder of that name")
     else:
         home.put("work/shop/CLAUDE.md", "x").chmod(0)
-    assert home.found() == []
+    assert home.list_memory() == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def plant(folder: Path, mark: Path) -> None:
 
 def results(desk: Desk) -> list[str]:
     """What the model was told of its calls."""
-    found = desk.asked[-1]["messages"][-1]["content"]
+    found = desk.requests[-1]["messages"][-1]["content"]
     return [str(block["content"]) for block in found if block["type"] == "tool_result"]
 
 

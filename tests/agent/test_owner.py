@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.talk import plain, written
-from tests.agent.waiting import run
+from tests.agent.talk import plain, write_story
+from tests.agent.waits import run
 from turnlog.agent.record.owner import SessionLock, acquire_session
 from turnlog.edit.open_signs import find_open_signs
 from turnlog.edit.session_target import find_target
@@ -35,7 +35,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    return written(tmp_path / "config", plain).path
+    return write_story(tmp_path / "config", plain).path
 
 
 @pytest.fixture

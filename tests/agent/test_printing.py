@@ -16,7 +16,7 @@ import pytest
 
 from tests.agent.api import hang
 from tests.agent.desk import Desk, call, reply, says, script
-from tests.agent.waiting import finish, run
+from tests.agent.waits import finish, run
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
 ECHO = call("Bash", command="echo hi", description="Say hi")
@@ -139,9 +139,9 @@ def test_that_a_busy_server_is_asked_again_is_told_on_standard_error(desk: MakeD
 def test_standard_input_stands_behind_the_prompt(desk: MakeDesk) -> None:
     here = desk(script("ok", when_done="repeat"))
     here.turnlog("-p", "review this", stdin="the diff\n")
-    assert here.asked[0]["messages"][0]["content"][-1]["text"] == "review this\nthe diff\n"
+    assert here.requests[0]["messages"][0]["content"][-1]["text"] == "review this\nthe diff\n"
     here.turnlog("-p", stdin="only this")
-    assert here.asked[1]["messages"][0]["content"][-1]["text"] == "only this"
+    assert here.requests[1]["messages"][0]["content"][-1]["text"] == "only this"
 
 
 def test_without_a_prompt_there_is_nothing_to_do(desk: MakeDesk) -> None:
@@ -166,7 +166,7 @@ def test_memory_and_surroundings_stand_before_the_first_prompt(desk: MakeDesk) -
     here = desk(script("ok"))
     (here.cwd / "CLAUDE.md").write_text("Use tabs.")
     here.turnlog("-p", "hi")
-    memory, around, prompt = here.asked[0]["messages"][0]["content"]
+    memory, around, prompt = here.requests[0]["messages"][0]["content"]
     assert "Use tabs." in memory["text"]
     assert str(here.cwd) in around["text"]
     assert all(block["text"].startswith("<system-reminder>\n") for block in (memory, around))
@@ -179,7 +179,7 @@ def test_a_session_goes_on_and_its_prefix_stays_the_same(desk: MakeDesk) -> None
     here.turnlog("-p", "second", "--continue")
     name = here.session[0]["sessionId"]
     here.turnlog("-p", "third", "--resume", name)
-    bodies = here.asked
+    bodies = here.requests
     assert [len(body["messages"]) for body in bodies] == [1, 3, 5]
     assert bodies[0]["system"] == bodies[1]["system"] == bodies[2]["system"]
     assert bodies[0]["tools"] == bodies[2]["tools"]
@@ -196,7 +196,7 @@ def test_a_fork_leaves_the_session_as_it_was(desk: MakeDesk) -> None:
     told = json.loads(here.turnlog("-p", "second", "-c", "--fork-session", "--output-format", "json").stdout)
     assert path.read_bytes() == before
     assert told["session_id"] != path.stem
-    assert len(here.asked[1]["messages"]) == 3
+    assert len(here.requests[1]["messages"]) == 3
 
 
 def test_rules_of_the_command_line_allow_and_deny(desk: MakeDesk) -> None:
@@ -210,7 +210,7 @@ def test_rules_of_the_command_line_allow_and_deny(desk: MakeDesk) -> None:
     )
     assert (here.cwd / "a").exists()
     assert not (here.cwd / "b").exists()
-    assert "Write" not in {tool["name"] for tool in here.asked[0]["tools"]}
+    assert "Write" not in {tool["name"] for tool in here.requests[0]["tools"]}
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
@@ -256,7 +256,7 @@ def test_settings_that_are_broken_end_it_in_one_line_that_names_the_place(desk: 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert f"{path}: line 3: not valid JSON" in done.stderr
     assert "fix it or move it aside" in done.stderr
-    assert here.asked == []
+    assert here.requests == []
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a bash")
@@ -266,7 +266,7 @@ def test_settings_may_be_what_another_command_prints(desk: MakeDesk) -> None:
     words = f"exec {shlex.quote(sys.executable)} -m turnlog -p hi --settings <(echo '{rules}') </dev/null"
     done = run(["bash", "-c", words], cwd=here.cwd, env=here.environ, text=True)
     assert (done.stdout, done.stderr) == ("Done.\n", "")
-    assert "denied" in here.asked[-1]["messages"][-1]["content"][0]["content"]
+    assert "denied" in here.requests[-1]["messages"][-1]["content"][0]["content"]
 
 
 def test_a_sub_agent_that_is_not_described_is_told_of_on_standard_error(desk: MakeDesk) -> None:
@@ -301,7 +301,7 @@ def test_a_pipe_that_nobody_closes_is_not_waited_for(desk: MakeDesk) -> None:
 
 
 def test_what_a_sub_agent_does_names_the_call_that_it_works_for(desk: MakeDesk) -> None:
-    task = call("Task", description="Look", prompt="Look around", subagent_type="Explore")
+    task = call("Task", description="Look", prompt="Look around", subagent_type="Explore", run_in_background=False)
     scenario = script(reply(task), "Both done.")
     scenario["conversations"].append({"kind": "agent", "replies": [reply(ECHO), "Seen."]})
     here = desk(scenario)
@@ -309,6 +309,11 @@ def test_what_a_sub_agent_does_names_the_call_that_it_works_for(desk: MakeDesk) 
     (use,) = [line for line in told if "Task" in json.dumps(line.get("message", {}))]
     inner = [line for line in told if line.get("parent_tool_use_id")]
     assert {line["parent_tool_use_id"] for line in inner} == {use["message"]["content"][0]["id"]}
-    assert [line["type"] for line in inner] == ["assistant", "user", "assistant"]
+    assert [line["type"] for line in inner] == ["user", "assistant", "user", "assistant"]
+    assert {(line["subagent_type"], line["task_description"]) for line in inner} == {("Explore", "Look")}
+    (agent,) = {line["agent_id"] for line in inner}
+    tasks = [line for line in told if line.get("task_id")]
+    assert [line["subtype"] for line in tasks] == ["task_started", "task_progress", "task_updated", "task_notification"]
+    assert {line["task_id"] for line in tasks} == {agent}
     assert told[-1]["result"] == "Both done."
     assert told[-1]["num_turns"] == 2

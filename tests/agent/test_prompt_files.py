@@ -18,7 +18,7 @@ def test_instructions_come_from_files(desk: MakeDesk) -> None:
     (here.cwd / "b.md").write_text("Be kind.")
     done = here.turnlog("-p", "hi", "--system-prompt-file", "a.md", "--append-system-prompt-file", "b.md")
     assert (done.returncode, done.stderr) == (0, "")
-    text = " ".join(block["text"] for block in here.asked[-1]["system"])
+    text = " ".join(block["text"] for block in here.requests[-1]["system"])
     assert "Be brief." in text
     assert "Be kind." in text
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.talk import STORIES, USAGE, Line, Story, answer, plain, rows, text, thought, use, written
+from tests.agent.talk import STORIES, USAGE, Line, Story, answer, build_thinking, plain, rows, text, use, write_story
 from turnlog.agent.record.chain import RECORD_VERSION
 from turnlog.agent.record.line_bodies import Object
 from turnlog.agent.record.record import SessionRecord
@@ -117,18 +117,18 @@ def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path, record: Sessio
 
 @pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in STORIES.items()])
 def test_every_session_is_one_line_with_growing_times(tmp_path: Path, story: Story) -> None:
-    found = links(written(tmp_path, story).path)
+    found = links(write_story(tmp_path, story).path)
     assert found[0]["parentUuid"] is None
     for before, row in pairwise(found):
         above = row["logicalParentUuid"] if row.get("subtype") == "compact_boundary" else row["parentUuid"]
         assert above == before["uuid"]
-    times = [row["timestamp"] for row in rows(written(tmp_path, story).path) if "uuid" in row]
+    times = [row["timestamp"] for row in rows(write_story(tmp_path, story).path) if "uuid" in row]
     assert times == sorted(set(times))
 
 
 @pytest.mark.parametrize("story", [pytest.param(story, id=name) for name, story in STORIES.items()])
 def test_turnlog_finds_nothing_wrong_with_a_session_of_its_own(tmp_path: Path, story: Story) -> None:
-    record = written(tmp_path, story)
+    record = write_story(tmp_path, story)
     with Session.open(record.path) as session:
         assert [str(finding) for finding in check(session) if finding.severity != "info"] == []
 
@@ -205,7 +205,7 @@ def test_all_that_follows_a_prompt_carries_its_id(record: SessionRecord) -> None
 
 
 def test_a_prompt_of_several_blocks_is_a_line_for_each_and_its_first_text_stands_for_it(tmp_path: Path) -> None:
-    record = written(tmp_path, STORIES["pictures"])
+    record = write_story(tmp_path, STORIES["pictures"])
     found = links(record.path)[:4]
     assert [row["message"]["content"][0]["type"] for row in found] == ["image", "text", "text", "image"]
     assert [row.get("isMeta", False) for row in found] == [True, False, True, True]
@@ -216,7 +216,7 @@ def test_a_prompt_of_several_blocks_is_a_line_for_each_and_its_first_text_stands
 
 def test_an_answer_is_a_line_for_each_block_that_repeats_its_usage(record: SessionRecord) -> None:
     record.write_prompt("hello")
-    record.write_answer(answer(thought("hm"), "I look.", use("toolu_1"), id="msg_1"))
+    record.write_answer(answer(build_thinking("hm"), "I look.", use("toolu_1"), id="msg_1"))
     found = of_type(record.path, "assistant")
     assert [row["message"]["content"][0]["type"] for row in found] == ["thinking", "text", "tool_use"]
     assert [row["apiBlockIndex"] for row in found] == [0, 1, 2]
@@ -228,7 +228,7 @@ def test_an_answer_is_a_line_for_each_block_that_repeats_its_usage(record: Sessi
 
 
 def test_an_answer_that_was_stopped_in_the_middle_says_so(tmp_path: Path) -> None:
-    found = of_type(written(tmp_path, STORIES["interrupt"]).path, "assistant")
+    found = of_type(write_story(tmp_path, STORIES["interrupt"]).path, "assistant")
     assert [row.get("isAbortedMidStream", False) for row in found] == [True, False, False, False]
     assert found[0]["message"]["stop_reason"] is None
 
@@ -247,13 +247,15 @@ def test_an_answer_whose_id_is_missing_or_taken_gets_one_of_its_own(record: Sess
 
 
 def test_a_retry_says_which_it_is_and_how_many_there_are_at_most(tmp_path: Path) -> None:
-    found = next(row for row in rows(written(tmp_path, STORIES["failure"]).path) if row.get("subtype") == "api_error")
+    found = next(
+        row for row in rows(write_story(tmp_path, STORIES["failure"]).path) if row.get("subtype") == "api_error"
+    )
     assert (found["retryAttempt"], found["maxRetries"], found["retryInMs"]) == (1, 10, 500)
     assert found["error"]["status"] == 529
 
 
 def test_a_result_names_the_line_of_its_call_and_what_the_client_kept(tmp_path: Path) -> None:
-    path = written(tmp_path, STORIES["parallel"]).path
+    path = write_story(tmp_path, STORIES["parallel"]).path
     calls = {row["message"]["content"][0].get("id"): row["uuid"] for row in of_type(path, "assistant")}
     found = [row for row in of_type(path, "user") if "toolUseResult" in row]
     assert [row["message"]["content"][0]["tool_use_id"] for row in found] == ["toolu_3", "toolu_1", "toolu_2"]
@@ -264,7 +266,7 @@ def test_a_result_names_the_line_of_its_call_and_what_the_client_kept(tmp_path: 
 
 
 def test_of_an_error_the_client_keeps_its_text(tmp_path: Path) -> None:
-    found = [row for row in rows(written(tmp_path, STORIES["errors"]).path) if "toolUseResult" in row]
+    found = [row for row in rows(write_story(tmp_path, STORIES["errors"]).path) if "toolUseResult" in row]
     assert [row["toolUseResult"] for row in found] == [
         "Error: Exit code 1\nno",
         "Error: No such tool available: Nope",
@@ -273,7 +275,7 @@ def test_of_an_error_the_client_keeps_its_text(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_failed_is_no_model_s(tmp_path: Path) -> None:
-    found = next(row for row in rows(written(tmp_path, STORIES["failure"]).path) if row.get("isApiErrorMessage"))
+    found = next(row for row in rows(write_story(tmp_path, STORIES["failure"]).path) if row.get("isApiErrorMessage"))
     assert found["message"]["model"] == "<synthetic>"
     assert (found["error"], found["apiErrorStatus"]) == ("server_error", 529)
     assert found["message"]["usage"]["output_tokens"] == 0
@@ -299,7 +301,7 @@ def test_a_title_is_said_again_behind_every_turn(record: SessionRecord) -> None:
 
 
 def test_progress_hangs_beside_the_chain(tmp_path: Path) -> None:
-    path = written(tmp_path, STORIES["progress"]).path
+    path = write_story(tmp_path, STORIES["progress"]).path
     found, chain = of_type(path, "progress"), links(path)
     assert {row["parentUuid"] for row in chain} & {row["uuid"] for row in found} == set()
     assert [row["toolUseID"] for row in found] == [f"bash-progress-{number}" for number in range(4)]
@@ -307,7 +309,7 @@ def test_progress_hangs_beside_the_chain(tmp_path: Path) -> None:
 
 
 def test_a_compaction_is_a_boundary_and_a_summary_that_names_the_transcript(tmp_path: Path) -> None:
-    path = written(tmp_path, STORIES["compaction"]).path
+    path = write_story(tmp_path, STORIES["compaction"]).path
     found = rows(path)
     at = next(at for at, row in enumerate(found) if row.get("subtype") == "compact_boundary")
     boundary, summary, last = found[at : at + 3]
@@ -333,7 +335,7 @@ def test_what_could_not_be_written_is_nowhere_in_the_chain(record: SessionRecord
 
 
 def test_a_command_that_the_model_hears_of_stands_in_prompts_and_another_does_not(tmp_path: Path) -> None:
-    found = rows(written(tmp_path, STORIES["commands"]).path)
+    found = rows(write_story(tmp_path, STORIES["commands"]).path)
     said = [
         row["message"]["content"]
         for row in found
@@ -363,7 +365,7 @@ def test_whoever_watches_is_told_every_link_after_it_was_written(tmp_path: Path)
 
 
 def test_a_sub_agent_has_a_file_of_its_own_and_says_whose_it_is(tmp_path: Path) -> None:
-    record = written(tmp_path, STORIES["agents"])
+    record = write_story(tmp_path, STORIES["agents"])
     path = record.path.with_suffix("") / "subagents" / "agent-aone0000000000000.jsonl"
     found = rows(path)
     assert found[0]["message"]["content"] == "Look at one"
@@ -393,7 +395,7 @@ def test_a_sub_agent_of_a_sub_agent_lies_beside_it(tmp_path: Path) -> None:
 
 
 def test_turnlog_reads_the_sub_agents_with_their_calls(tmp_path: Path) -> None:
-    with Session.open(written(tmp_path, STORIES["agents"]).path) as session:
+    with Session.open(write_story(tmp_path, STORIES["agents"]).path) as session:
         assert {agent.agent_id: agent.call_id for agent in session.agents} == {
             "aone0000000000000": "toolu_one",
             "atwo0000000000000": "toolu_two",

@@ -15,7 +15,7 @@ import pytest
 from tests.agent.api import Api, Gate, hang
 from tests.agent.client import Client, in_memory, on_disk
 from tests.agent.desk import Desk, call, reply, says
-from tests.agent.rules import Memory, refused, seal
+from tests.agent.rules import Memory, find_refusal, seal
 from tests.agent.talk import PIXEL, answer, use
 from tests.interop.recordings import DATA
 from turnlog.agent.compaction import SUMMARY_INSTRUCTION
@@ -57,7 +57,7 @@ class Refuses(Nobody):
 
 
 def task(prompt: str) -> dict[str, Any]:
-    return call("Task", description="Look", prompt=prompt, subagent_type="Explore")
+    return call("Task", description="Look", prompt=prompt, subagent_type="Explore", run_in_background=False)
 
 
 @pytest.fixture
@@ -65,14 +65,14 @@ def at(tmp_path: Path) -> Callable[..., Any]:
     """Makes a desk at a server with a script."""
 
     @contextmanager
-    def made(
+    def open_desk(
         *replies: Any, agents: Mapping[str, list[Any]] | None = None, memory: Memory | None = None
     ) -> Iterator[Desk]:
         with Api(replies, agents, memory) as api:
             yield Desk(tmp_path, api)
             assert api.refused == []
 
-    return made
+    return open_desk
 
 
 def stops(client: Client, kind: type[Any], cancel: Cancel, after: int = 1) -> None:
@@ -144,7 +144,7 @@ def test_what_the_server_s_own_tools_said_goes_back_as_it_was(at: Callable[..., 
         assert client.api.bodies[-1]["messages"][1]["content"] == said
 
 
-def paused(*blocks: dict[str, Any]) -> dict[str, Any]:
+def build_paused_reply(*blocks: dict[str, Any]) -> dict[str, Any]:
     return reply(*blocks, stop_reason="pause_turn")
 
 
@@ -154,7 +154,11 @@ def types(message: Mapping[str, Any]) -> list[str]:
 
 def test_an_answer_that_the_server_paused_is_given_back_until_it_is_whole(at: Callable[..., Any]) -> None:
     asks, found = SEARCH
-    replies = [paused(THOUGHT, says("I search."), asks), paused(found), reply(says("It is X."), ECHO)]
+    replies = [
+        build_paused_reply(THOUGHT, says("I search."), asks),
+        build_paused_reply(found),
+        reply(says("It is X."), ECHO),
+    ]
     with at(*replies, "Done.", "Yes.", "More.") as desk:
         with Client(desk) as client:
             assert client.say("search").text == "Done."
@@ -174,7 +178,7 @@ def test_an_answer_that_the_server_paused_is_given_back_until_it_is_whole(at: Ca
 
 def test_a_search_that_the_server_paused_is_gone_on_with(at: Callable[..., Any]) -> None:
     asks, found = SEARCH
-    replies = {"Perform a web search": [paused(says("I search."), asks), reply(found, says("It is X."))]}
+    replies = {"Perform a web search": [build_paused_reply(says("I search."), asks), reply(found, says("It is X."))]}
     search = reply(call("WebSearch", query="xyz"))
     with at(search, "Done.", agents=replies) as desk, Client(desk, allowed=("WebSearch",)) as client:
         assert client.say("search").text == "Done."
@@ -185,7 +189,7 @@ def test_a_search_that_the_server_paused_is_gone_on_with(at: Callable[..., Any])
 
 
 def test_a_server_that_does_nothing_but_pause_is_not_asked_for_ever(at: Callable[..., Any]) -> None:
-    more = [paused(says(f"Part {number}.")) for number in range(20)]
+    more = [build_paused_reply(says(f"Part {number}.")) for number in range(20)]
     with at(*more) as desk, Client(desk) as client:
         assert client.say("search").reason == "finished"
         assert len(client.api.bodies) == 11
@@ -196,7 +200,7 @@ def test_a_paused_answer_that_never_went_on_leaves_no_open_call(at: Callable[...
     wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no"}}
     after = {"failure": [wrong], "interrupt": [{**reply(says("x" * 20)), "do": hang(4)}]}.get(end, [])
     turns = {"limit": 1, "cut": 1}.get(end)
-    with at(paused(says("I search."), SEARCH[0]), *after, "Well.", SUMMARY, "Then.") as desk:
+    with at(build_paused_reply(says("I search."), SEARCH[0]), *after, "Well.", SUMMARY, "Then.") as desk:
         with Client(desk, turns=turns) as client:
             cancel = Cancel()
             if end == "interrupt":
@@ -414,7 +418,7 @@ def test_a_summary_because_the_window_is_full(at: Callable[..., Any], is_within:
     with at(*first, SUMMARY, reply(ECHO), "Two.", "Three.") as desk, Client(desk) as client:
         client.say("first")
         client.say("second")
-        assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
+        assert [event.trigger for event in client.list_events(ConversationCompacted)] == ["auto"]
         assert SUMMARY_INSTRUCTION in json.dumps(client.api.bodies[len(first)]["messages"][-1]).replace("\\n", "\n")
 
 
@@ -427,7 +431,7 @@ def test_results_that_would_not_fit_into_the_window_are_summed_up_before_they_ar
     with at(look, SUMMARY, "Done.", "Yes.") as desk, Client(desk) as client:
         client.loop.setup.window = 50_000
         assert client.say("first").text == "Done."
-        assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
+        assert [event.trigger for event in client.list_events(ConversationCompacted)] == ["auto"]
         client.say("second")
 
 
@@ -437,7 +441,7 @@ def test_a_summary_that_fails_leaves_everything_as_it_was(at: Callable[..., Any]
     with at(reply(says("One."), usage=full), refusal, "Two.", "Three.") as desk, Client(desk) as client:
         client.say("first")
         assert client.say("second").text == "Two."
-        assert client.told(ConversationCompacted) == []
+        assert client.list_events(ConversationCompacted) == []
         client.say("third")
 
 
@@ -452,7 +456,7 @@ def test_a_summary_that_is_interrupted_leaves_everything_as_it_was(at: Callable[
         cancel = Cancel()
         gate.then(cancel.set)
         assert client.say("second", cancel).reason == "interrupted"
-        assert client.told(ConversationCompacted) == []
+        assert client.list_events(ConversationCompacted) == []
         assert client.say("third").text == "Two."
 
 
@@ -462,7 +466,7 @@ def test_a_session_that_was_nearly_full_is_summed_up_when_it_is_taken_up(at: Cal
             client.say("first")
         with Client(desk, is_continued=True) as client:
             assert client.say("second").text == "Two."
-            assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
+            assert [event.trigger for event in client.list_events(ConversationCompacted)] == ["auto"]
         with Client(desk, is_continued=True) as client:
             assert client.say("third").text == "OK."
 
@@ -477,7 +481,7 @@ def test_old_results_make_room(at: Callable[..., Any], tmp_path: Path) -> None:
     with at(*replies) as desk, Client(desk) as client:
         client.loop.setup.window = 50_000
         assert client.say("first").text == "Done."
-        assert [event.trigger for event in client.told(ConversationCompacted)] == ["micro"]
+        assert [event.trigger for event in client.list_events(ConversationCompacted)] == ["micro"]
         client.say("second")
         assert CLEARED_RESULT_TEXT in json.dumps(client.api.bodies[-1])
 
@@ -555,7 +559,7 @@ def test_the_program_takes_sessions_up_and_forks_them(at: Callable[..., Any]) ->
         assert desk.turnlog("-p", "second", "--continue").stdout == "2\n"
         assert desk.turnlog("-p", "third", "--resume", path.stem).stdout == "3\n"
         assert desk.turnlog("-p", "fourth", "--resume", path.stem, "--fork-session").stdout == "4\n"
-        assert seals(desk.asked[-1]) == {"c2lnbmVk", "b3BhcXVl"}
+        assert seals(desk.requests[-1]) == {"c2lnbmVk", "b3BhcXVl"}
         assert on_disk(path)[-1] == {"role": "assistant", "content": [says("3")]}
 
 
@@ -655,7 +659,7 @@ def test_sessions_from_elsewhere_give_requests_that_the_api_takes(corpus: Path) 
         body = {"model": model, "max_tokens": 1, "stream": True, "messages": [*said.build_messages(model)]}
         calls = [block for message in found.messages for block in message["content"] if block["type"] == "tool_use"]
         memory = Memory(dict.fromkeys(found.thought_by, model), [block["name"] for block in calls])
-        reason = refused(body, headers, memory)
+        reason = find_refusal(body, headers, memory)
         assert reason is None or any(words in reason for words in hand_made), path
         taken += reason is None
     assert taken > 50

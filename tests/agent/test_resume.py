@@ -13,10 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agent.talk import MODEL, STORIES, Line, Story, answer, cut_off, plain, rows, text, thought, written
+from tests.agent.talk import (
+    MODEL,
+    STORIES,
+    Line,
+    Story,
+    answer,
+    build_thinking,
+    cut_off,
+    plain,
+    rows,
+    text,
+    write_story,
+)
 from tests.interop.digest import difference, digests
 from tests.interop.recordings import DATA, load
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from turnlog.agent.conversation import AgentConversation, Object
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.resume.choices import find_latest_session, list_resumable_sessions
@@ -44,8 +56,8 @@ def at_home(folder: Path, source: Path | bytes) -> Path:
     return path
 
 
-def built(folder: Path, build: Build) -> Path:
-    return at_home(folder, encoded(build.lines))
+def write_build(folder: Path, build: Build) -> Path:
+    return at_home(folder, encode_lines(build.lines))
 
 
 def words(messages: list[Line]) -> list[tuple[str, str]]:
@@ -63,7 +75,7 @@ def words(messages: list[Line]) -> list[tuple[str, str]]:
 
 
 def test_the_messages_of_a_session_are_what_was_said(tmp_path: Path) -> None:
-    found = load_resumable_session(written(tmp_path, plain).path)
+    found = load_resumable_session(write_story(tmp_path, plain).path)
     assert words(found.messages) == [
         ("user", "What is here?"),
         ("assistant", "A shop."),
@@ -74,26 +86,26 @@ def test_the_messages_of_a_session_are_what_was_said(tmp_path: Path) -> None:
 
 
 def test_results_of_parallel_calls_come_together(tmp_path: Path) -> None:
-    found = load_resumable_session(written(tmp_path, STORIES["parallel"]).path).messages
+    found = load_resumable_session(write_story(tmp_path, STORIES["parallel"]).path).messages
     assert [block["tool_use_id"] for block in found[2]["content"]] == ["toolu_3", "toolu_1", "toolu_2"]
     assert [block.get("id") for block in found[1]["content"]] == [None, "toolu_1", "toolu_2", "toolu_3"]
 
 
 def test_after_a_compaction_the_summary_is_all_there_is(tmp_path: Path) -> None:
-    found = words(load_resumable_session(written(tmp_path, STORIES["compaction"]).path).messages)
+    found = words(load_resumable_session(write_story(tmp_path, STORIES["compaction"]).path).messages)
     assert [role for role, _ in found] == ["user", "assistant"]
     assert "They asked to go on." in found[0][1]
     assert "What is here?" not in found[0][1]
 
 
 def test_a_command_for_people_alone_is_not_sent(tmp_path: Path) -> None:
-    said = json.dumps(load_resumable_session(written(tmp_path, STORIES["commands"]).path).messages)
+    said = json.dumps(load_resumable_session(write_story(tmp_path, STORIES["commands"]).path).messages)
     assert "Set model to opus" in said
     assert "Total cost" not in said
 
 
 def test_a_request_that_failed_leaves_only_what_was_asked(tmp_path: Path) -> None:
-    found = load_resumable_session(written(tmp_path, STORIES["failure"]).path).messages
+    found = load_resumable_session(write_story(tmp_path, STORIES["failure"]).path).messages
     assert words(found) == [("user", "Are you there? And now?"), ("assistant", "Yes.")]
 
 
@@ -106,7 +118,7 @@ def test_what_another_client_says_of_its_own_surroundings_is_left_out(tmp_path: 
     build.attachment("file", filename="a.py")
     build.lines[-1] |= {"rendered": [{"content": "a.py holds x = 1"}], "renderedRole": "system"}
     build.answer("hi")
-    found = load_resumable_session(built(tmp_path, build)).messages
+    found = load_resumable_session(write_build(tmp_path, build)).messages
     assert [message["role"] for message in found] == ["user", "assistant"]
     assert found[0]["content"][1]["text"] == "<system-reminder>\na.py holds x = 1\n</system-reminder>"
     assert "moon" not in json.dumps(found)
@@ -119,7 +131,7 @@ def test_a_call_has_the_name_under_which_the_tool_is_offered_here(tmp_path: Path
         build.call(f"c-{name}", name)
         build.result(f"c-{name}")
     build.answer("done")
-    found = load_resumable_session(built(tmp_path, build)).messages
+    found = load_resumable_session(write_build(tmp_path, build)).messages
     names = [block["name"] for message in found for block in message["content"] if block["type"] == "tool_use"]
     assert names == ["Task", "Task"]
 
@@ -132,7 +144,7 @@ def test_references_to_tools_that_are_not_offered_here_are_left_out(tmp_path: Pa
     build.call("c2", "ToolSearch")
     build.result("c2", [{"type": "tool_reference", "tool_name": "X"}, text("and this")])
     build.answer("done")
-    found = load_resumable_session(built(tmp_path, build)).messages
+    found = load_resumable_session(write_build(tmp_path, build)).messages
     results = [block["content"] for message in found for block in message["content"] if block["type"] == "tool_result"]
     assert results == [[text("[Tool references removed - tools no longer available]")], [text("and this")]]
 
@@ -140,25 +152,25 @@ def test_references_to_tools_that_are_not_offered_here_are_left_out(tmp_path: Pa
 def test_thinking_is_sent_to_the_model_that_signed_it(tmp_path: Path) -> None:
     def story(record: SessionRecord) -> None:
         record.write_prompt("hello")
-        record.write_answer(answer(thought("A", "YQ=="), "one", model="other"))
+        record.write_answer(answer(build_thinking("A", "YQ=="), "one", model="other"))
         record.write_prompt("hello")
-        record.write_answer(answer(thought("B", "Yg=="), thought("C", ""), "two", id="msg_2"))
+        record.write_answer(answer(build_thinking("B", "Yg=="), build_thinking("C", ""), "two", id="msg_2"))
         record.write_prompt("hello")
         record.write_answer(answer({"type": "redacted_thinking", "data": "Yw=="}, "three", id="msg_3", model="other"))
 
-    path = written(tmp_path, story).path
+    path = write_story(tmp_path, story).path
 
     found = load_resumable_session(path)
 
-    def kept(messages: Sequence[Object]) -> list[str]:
+    def list_signatures(messages: Sequence[Object]) -> list[str]:
         blocks = [block for message in messages for block in message["content"] if "thinking" in block["type"]]
         return [block.get("signature") or block["data"] for block in blocks]
 
     taken = AgentConversation(found.messages, thought_by=found.thought_by)
-    assert kept(found.messages) == ["YQ==", "Yg==", "Yw=="]
-    assert kept([*taken.build_messages(MODEL)]) == ["Yg=="]
-    assert kept([*taken.build_messages("other")]) == ["YQ==", "Yw=="]
-    assert kept([*taken.build_messages(f"{MODEL}[1m]")]) == ["Yg=="]
+    assert list_signatures(found.messages) == ["YQ==", "Yg==", "Yw=="]
+    assert list_signatures([*taken.build_messages(MODEL)]) == ["Yg=="]
+    assert list_signatures([*taken.build_messages("other")]) == ["YQ==", "Yw=="]
+    assert list_signatures([*taken.build_messages(f"{MODEL}[1m]")]) == ["Yg=="]
     assert [len(message["content"]) for message in taken.build_messages("a third")] == [1] * 6
 
 
@@ -191,7 +203,7 @@ def test_model_folder_mode_and_tasks_are_those_that_held_last(tmp_path: Path) ->
         record.write_answer(answer("done", id="msg_9", model="claude-haiku-5"))
         record.write_synthetic_answer("No answer.")
 
-    found = load_resumable_session(written(tmp_path, story).path)
+    found = load_resumable_session(write_story(tmp_path, story).path)
     assert (found.model, found.cwd, found.mode) == ("claude-haiku-5", tmp_path / "src", "plan")
     assert found.todos == [{"content": "x", "status": "completed"}]
 
@@ -232,7 +244,7 @@ def test_the_files_that_the_model_has_seen_are_known_with_the_time(tmp_path: Pat
             )
             record.write_result(f"c{number}", CallResult("x", is_error=said.get("file_path") == "/failed"))
 
-    path = written(tmp_path, story).path
+    path = write_story(tmp_path, story).path
     found = load_resumable_session(path).files
     assert [(file.path, file.is_whole) for file in found] == [("/a", True), ("/b", False), ("/c", True)]
     assert isinstance(found[0], SeenFile)
@@ -257,11 +269,11 @@ def test_title_and_plan_go_on_with_the_session(tmp_path: Path) -> None:
 def test_the_name_of_a_plan_that_is_more_than_words_is_left_out(tmp_path: Path, name: str) -> None:
     build = Build()
     build.prompt("hello", slug=name)
-    assert load_resumable_session(built(tmp_path, build)).slug is None
+    assert load_resumable_session(write_build(tmp_path, build)).slug is None
 
 
 def test_a_title_that_is_too_long_is_not_said_again_and_again(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     record.write_title("x" * 501)
     assert load_resumable_session(record.path).titles == ()
 
@@ -269,14 +281,14 @@ def test_a_title_that_is_too_long_is_not_said_again_and_again(tmp_path: Path) ->
 def test_the_permission_mode_of_a_transcript_is_told_but_not_taken_over(tmp_path: Path) -> None:
     build = Build()
     build.prompt("hello", permissionMode="bypassPermissions")
-    found = load_resumable_session(built(tmp_path, build))
+    found = load_resumable_session(write_build(tmp_path, build))
     assert found.mode == "bypassPermissions"
     assert continue_in_place(found, tmp_path).mode == "default"
     assert continue_in_fork(found, tmp_path, tmp_path).mode == "default"
 
 
 def test_a_title_of_the_model_s_goes_on_too(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     record.path.write_bytes(
         b"".join(line for line in record.path.read_bytes().splitlines(True) if b"custom-title" not in line)
     )
@@ -307,7 +319,7 @@ def test_a_session_goes_on_and_nothing_of_it_changes(path: Path, tmp_path: Path)
 
 
 def test_a_session_that_is_only_looked_at_stays_as_it_is(tmp_path: Path) -> None:
-    record = written(tmp_path, cut_off)
+    record = write_story(tmp_path, cut_off)
     before = record.path.read_bytes()
     found = load_resumable_session(record.path)
     continue_in_place(found, tmp_path)
@@ -317,7 +329,7 @@ def test_a_session_that_is_only_looked_at_stays_as_it_is(tmp_path: Path) -> None
 
 
 def test_a_turn_that_an_older_client_hung_beside_the_end_is_told_of(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     lines = rows(record.path)
     assert load_resumable_session(record.path).warnings == ()
     first, *_, last = (line for line in lines if line["type"] in ("user", "assistant"))
@@ -332,7 +344,7 @@ def test_a_turn_that_an_older_client_hung_beside_the_end_is_told_of(tmp_path: Pa
 
 
 def test_calls_that_were_cut_off_get_a_result_that_says_so(tmp_path: Path) -> None:
-    record = written(tmp_path, cut_off)
+    record = write_story(tmp_path, cut_off)
     found = load_resumable_session(record.path)
     assert [call for call, _ in found.open_calls] == ["toolu_c2"]
     assert any("cut off" in warning for warning in found.warnings)
@@ -350,7 +362,7 @@ def test_calls_that_were_cut_off_get_a_result_that_says_so(tmp_path: Path) -> No
 
 
 def test_a_prompt_without_an_answer_gets_one_that_is_made_up(tmp_path: Path) -> None:
-    record = written(tmp_path, STORIES["unanswered"])
+    record = write_story(tmp_path, STORIES["write_unanswered_prompt"])
     continue_in_place(load_resumable_session(record.path), tmp_path).write_prompt("NEXT")
     assert words(load_resumable_session(record.path).messages)[-4:-1] == [
         ("user", "Are you still there?"),
@@ -360,16 +372,16 @@ def test_a_prompt_without_an_answer_gets_one_that_is_made_up(tmp_path: Path) -> 
 
 
 def test_what_goes_on_may_begin_with_a_command_or_a_compaction(tmp_path: Path) -> None:
-    record = written(tmp_path, cut_off)
+    record = write_story(tmp_path, cut_off)
     continue_in_place(load_resumable_session(record.path), tmp_path).write_compaction("manual", 10, "Short.", 1)
     assert words(load_resumable_session(record.path).messages)[0][1].find("Short.") > 0
-    other = written(tmp_path / "other", cut_off)
+    other = write_story(tmp_path / "other", cut_off)
     continue_in_place(load_resumable_session(other.path), tmp_path).write_local_command("/model", "x", "y")
     assert INTERRUPTED_RESULT_TEXT in words(load_resumable_session(other.path).messages)[-4][1]
 
 
 def test_a_torn_last_line_is_told_and_left_alone(tmp_path: Path) -> None:
-    record = written(tmp_path, STORIES["unanswered"])
+    record = write_story(tmp_path, STORIES["write_unanswered_prompt"])
     record.path.write_bytes(record.path.read_bytes()[:-30])
     found = load_resumable_session(record.path)
     assert any("damaged" in warning for warning in found.warnings)
@@ -379,17 +391,17 @@ def test_a_torn_last_line_is_told_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_times_go_on_behind_those_of_a_clock_that_was_ahead(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     ahead = (datetime.now(UTC) + timedelta(days=3)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     lines = rows(record.path)
     lines[-4]["timestamp"] = ahead
-    record.path.write_bytes(encoded(lines))
+    record.path.write_bytes(encode_lines(lines))
     continue_in_place(load_resumable_session(record.path), tmp_path).write_prompt("NEXT")
     assert rows(record.path)[-1]["timestamp"] > ahead
 
 
 def test_a_session_goes_on_behind_an_earlier_line(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     first = next(row["uuid"] for row in rows(record.path) if row["type"] == "assistant")
     branch = continue_in_place(load_resumable_session(record.path, first), tmp_path)
     branch.write_queue_operation("enqueue", "Another")
@@ -404,7 +416,7 @@ def test_a_session_goes_on_behind_an_earlier_line(tmp_path: Path) -> None:
 
 
 def test_a_session_that_grew_since_it_was_read_is_not_written_to(tmp_path: Path) -> None:
-    record = written(tmp_path, plain)
+    record = write_story(tmp_path, plain)
     found = load_resumable_session(record.path)
     record.write_prompt("still here")
     with pytest.raises(Busy):
@@ -412,7 +424,7 @@ def test_a_session_that_grew_since_it_was_read_is_not_written_to(tmp_path: Path)
 
 
 def test_a_fork_keeps_the_ids_of_lines_and_has_one_of_its_own(tmp_path: Path) -> None:
-    source = written(tmp_path, STORIES["compaction"])
+    source = write_story(tmp_path, STORIES["compaction"])
     fork = continue_in_fork(load_resumable_session(source.path), tmp_path, tmp_path, NAME)
     fork.write_prompt("NEXT")
     made = rows(fork.path)
@@ -465,7 +477,7 @@ def test_every_conversation_that_is_written_is_read_again(
             {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": "Bash", "input": given}
             for at, (given, _, _) in enumerate(calls)
         ]
-        first = [*([thought("hm")] if thinks else []), *content, *uses]
+        first = [*([build_thinking("hm")] if thinks else []), *content, *uses]
         record.write_answer(answer(*first, id=f"msg_{number}"))
         said.append({"role": "assistant", "content": first})
         if calls:
@@ -492,7 +504,7 @@ def _result(number: int, at: int, call: tuple[Line, bool, Line]) -> Line:
     "story", [pytest.param(STORIES[name], id=name) for name in ("parallel", "compaction", "interrupt")]
 )
 def test_a_session_that_was_cut_at_any_byte_goes_on(story: Story, tmp_path: Path) -> None:
-    data = written(tmp_path, story).path.read_bytes()
+    data = write_story(tmp_path, story).path.read_bytes()
     here = at_home(tmp_path / "cut", data)
     first = data.index(b"\n") + 1
     ends = {at + 1 for at, byte in enumerate(data) if byte == 10}
@@ -513,8 +525,8 @@ def test_a_session_that_was_cut_at_any_byte_goes_on(story: Story, tmp_path: Path
 def test_the_picker_shows_the_sessions_of_a_folder_the_newest_first(tmp_path: Path) -> None:
     cwd = tmp_path / "shop"
     cwd.mkdir()
-    first, second = written(tmp_path, plain, cwd), written(tmp_path, STORIES["parallel"], cwd)
-    written(tmp_path, STORIES["errors"], tmp_path)
+    first, second = write_story(tmp_path, plain, cwd), write_story(tmp_path, STORIES["parallel"], cwd)
+    write_story(tmp_path, STORIES["errors"], tmp_path)
     os.utime(first.path, (1_700_000_000, 1_700_000_000))
     (second.path.parent / f"{NAME}.jsonl").write_bytes(b"")
     found = list_resumable_sessions([tmp_path], cwd)
@@ -540,5 +552,5 @@ def test_sessions_of_sub_agents_alone_are_not_in_the_picker(tmp_path: Path) -> N
     folder.mkdir(parents=True)
     build = Build()
     build.prompt("hello", isSidechain=True)
-    (folder / f"{NAME}.jsonl").write_bytes(encoded(build.lines))
+    (folder / f"{NAME}.jsonl").write_bytes(encode_lines(build.lines))
     assert list_resumable_sessions([tmp_path], tmp_path) == []

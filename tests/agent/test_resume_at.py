@@ -23,7 +23,7 @@ def test_a_session_continues_after_an_earlier_answer(desk: MakeDesk) -> None:
     here.mock.memory.rewind()  # type: ignore[attr-defined]
     done = here.turnlog("-p", "--resume", session, "--resume-session-at", leaf, "third")
     assert (done.returncode, done.stdout) == (0, "Three.\n")
-    sent = json.dumps(here.asked[-1]["messages"])
+    sent = json.dumps(here.requests[-1]["messages"])
     assert "first" in sent
     assert "second" not in sent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agent.display import Display
 from tests.cli.conftest import HOSTILE, harmful
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.render import terminal
@@ -22,8 +23,13 @@ class Paper:
 
     @property
     def lines(self) -> list[str]:
-        """What a terminal would show: a line that is emptied begins anew."""
-        return [line.rpartition("\r\x1b[K")[2] for line in self.text.split("\n")]
+        """What a terminal would show."""
+        return Display(self.text).lines
+
+    @property
+    def plain(self) -> str:
+        """The lines that a terminal would show."""
+        return "\n".join(self.lines)
 
 
 @pytest.fixture
@@ -35,17 +41,17 @@ def test_pieces_of_a_text_are_written_as_they_come(paper: Paper) -> None:
     shown = []
     for part in ("Hel", "lo\nwor", "ld and", " so"):
         paper.screen.write_text_part(part)
-        shown.append(paper.text)
-    assert shown == ["", "Hello\n", "Hello\nworld", "Hello\nworld and"]
+        shown.append(paper.plain)
+    assert shown == ["Hel", "Hello\nwor", "Hello\nworld and", "Hello\nworld and so"]
     paper.screen.finish_line()
-    assert paper.text == "Hello\nworld and so\n"
+    assert paper.plain == "Hello\nworld and so\n"
 
 
 def test_a_whole_line_ends_the_one_that_is_being_written(paper: Paper) -> None:
     paper.screen.write_text_part("half")
     paper.screen.write_lines("whole")
     paper.screen.write_lines("next")
-    assert paper.text == "half\nwhole\nnext\n"
+    assert paper.plain == "half\nwhole\nnext\n"
 
 
 def test_the_end_of_a_text_with_a_line_end_adds_none(paper: Paper) -> None:
@@ -58,7 +64,7 @@ def test_what_a_model_says_can_t_act_on_the_terminal(paper: Paper) -> None:
     for char in HOSTILE:
         paper.screen.write_text_part(char)
     paper.screen.finish_line()
-    assert harmful(paper.text) == set()
+    assert harmful(paper.plain) == set()
 
 
 def test_a_picture_made_of_several_characters_survives_being_cut(paper: Paper) -> None:
@@ -79,7 +85,7 @@ def test_what_is_typed_ahead_stays_below_whole_lines(paper: Paper) -> None:
 def test_a_line_that_was_begun_is_shown_when_nothing_is_typed_any_more(paper: Paper) -> None:
     paper.screen.show_typed("x")
     paper.screen.write_text_part("begun")
-    assert paper.lines == ["> x"]
+    assert paper.lines == ["begun", "> x"]
     paper.screen.show_typed("")
     paper.screen.write_text_part(" and ended\n")
     assert paper.lines == ["begun and ended", ""]
@@ -93,7 +99,7 @@ def test_typing_moves_below_a_line_that_is_being_written(paper: Paper) -> None:
 
 def test_an_answer_stays_where_it_was_typed_and_what_came_meanwhile_stands_above(paper: Paper) -> None:
     paper.screen.show_typed("", "allow? ", always=True)
-    assert paper.lines == ["allow? "]
+    assert paper.lines == ["allow?"]
     paper.screen.show_typed("ye", "allow? ", always=True)
     paper.screen.write_lines("something else")
     paper.screen.show_typed("yes", "allow? ", always=True)
@@ -110,17 +116,20 @@ def test_an_answer_that_was_too_long_for_the_line_is_shown_whole_in_the_end() ->
     assert paper.lines == ["? " + "a" * 30, ""]
 
 
-def test_news_stand_for_a_moment_and_never_in_a_line_that_is_being_written(paper: Paper) -> None:
-    paper.screen.show_progress("3 s · building")
-    assert paper.lines == ["3 s · building"]
+def test_the_activity_stands_below_the_output_and_above_what_is_typed(paper: Paper) -> None:
+    activity = ["3 s"]
+    paper.screen.show_activity(lambda _: activity[0])
+    assert paper.lines == ["3 s"]
     paper.screen.write_lines("done")
-    assert paper.lines == ["done", ""]
     paper.screen.write_text_part("half ")
-    paper.screen.show_progress("4 s")
+    activity[0] = "4 s"
+    paper.screen.refresh()
+    assert paper.lines == ["done", "half", "4 s"]
     paper.screen.write_text_part("a line\n")
     paper.screen.show_typed("x")
-    paper.screen.show_progress("5 s")
-    assert paper.lines == ["done", "half a line", "> x"]
+    assert paper.lines == ["done", "half a line", "4 s", "> x"]
+    paper.screen.show_activity(None)
+    assert paper.lines[:3] == ["done", "half a line", "> x"]
 
 
 def test_the_screen_is_as_wide_as_the_window_is_now() -> None:
@@ -141,15 +150,49 @@ def test_nothing_that_was_written_is_ever_cleared(paper: Paper) -> None:
         paper.screen.write_text_part(f"{number} \x1b[2J\n")
         paper.screen.show_typed("x" * (number % 7))
         paper.screen.write_lines("line")
-    left = paper.text.replace("\r\x1b[K", "")
-    assert "\x1b" not in left
-    assert "\r" not in left
+    paper.screen.show_typed("")
+    assert paper.lines == [row for number in range(50) for row in (f"{number} \\x1b[2J", "line")] + [""]
+
+
+def test_a_row_that_grows_is_not_written_again() -> None:
+    paper = Paper(60)
+    paper.screen.write_lines("before")
+    for word in ["word "] * 10:
+        paper.screen.write_text_part(word)
+    assert paper.text == "before\n" + "word " * 10
+
+
+def test_below_a_growing_row_the_input_stays_without_being_written_again() -> None:
+    paper = Paper(60)
+    paper.screen.show_typed("typed")
+    before = len(paper.text)
+    paper.screen.write_text_part("word")
+    paper.screen.write_text_part("s")
+    assert paper.lines == ["words", "> typed"]
+    assert paper.text[before:].count("typed") == 1
+
+
+def test_rows_that_a_narrower_window_wraps_are_painted_again() -> None:
+    width = [40]
+    written: list[str] = []
+    screen = ConsoleScreen(written.append, terminal.TerminalScreen(False, 40), lambda: width[0], reflows=True)
+    screen.write_lines("before")
+    screen.write_text_part("one two three four five six seven")
+    width[0] = 20
+    display = Display("".join(written))
+    display.rows[1:] = [list("one two three four f"), list("ive six seven")]
+    display.row, display.column = 2, 13
+    written.clear()
+    screen.write_text_part(" eight\n")
+    display.write("".join(written))
+    assert display.lines[0] == "before"
+    assert " ".join(display.lines[1:]).split() == "one two three four five six seven eight".split()
 
 
 def test_a_dumb_terminal_gets_blanks_and_no_news() -> None:
     written: list[str] = []
     screen = ConsoleScreen(written.append, terminal.TerminalScreen(False, 20), is_dumb=True)
-    screen.show_progress("3 s")
+    screen.show_activity(lambda _: "3 s")
     screen.show_typed("ab")
     screen.show_typed("a")
     screen.write_lines("line")

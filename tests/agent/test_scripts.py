@@ -45,7 +45,7 @@ CALLS = st.sampled_from(
         call("TodoWrite", todos=[{"content": "a", "status": "pending", "activeForm": "a"}]),
         call("TodoWrite", todos="none"),
         call("Nope", x=["\u2028", 1.5, None]),
-        call("Task", description="x", prompt="One", subagent_type="Explore"),
+        call("Task", description="x", prompt="One", subagent_type="Explore", run_in_background=False),
     ]
 )
 TEXTS = st.one_of(
@@ -79,22 +79,22 @@ STEPS = st.one_of(
 @settings(max_examples=max(25, (settings.default.max_examples if settings.default else 0) // 10))
 @given(st.lists(st.one_of(answers(), answers(), FAULTS), max_size=10), PROMPTS, st.lists(STEPS, max_size=5))
 def test_any_conversation_is_sent_and_written_as_it_was(script: list[Any], prompt: str, steps: list[Any]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Api(sealed(script), {"One": ["Seen."]}) as api:
+    with tempfile.TemporaryDirectory() as folder, Api(vary_signatures(script), {"One": ["Seen."]}) as api:
         desk = Desk(Path(folder), api)
         client = Client(desk)
         try:
             client.say(prompt)
             for step in steps:
-                client = done(client, *step)
+                client = do_step(client, *step)
             said = in_memory(client.loop.conversation.messages)
-            client = done(client, "begin", {})
+            client = do_step(client, "begin", {})
             assert in_memory(client.loop.conversation.messages)[: len(said)] == said
             client.say("and again")
         finally:
             client.__exit__()
 
 
-def done(client: Client, kind: str, *words: Any) -> Client:
+def do_step(client: Client, kind: str, *words: Any) -> Client:
     """Do something with a session; the one that it goes on with."""
     if kind == "say":
         client.say(words[0], impatient(client, words[1]))
@@ -123,7 +123,7 @@ def impatient(client: Client, patience: int | None) -> Cancel:
     return cancel
 
 
-def sealed(script: list[Any]) -> list[Any]:
+def vary_signatures(script: list[Any]) -> list[Any]:
     """A script in which no thinking is sealed like another."""
     for number, step in enumerate(script):
         for block in step.get("content", ()):

@@ -25,7 +25,7 @@ def read(root: Path, *flags: Any, is_trusted: bool = True) -> Settings:
     )
 
 
-def furnished(root: Path) -> Path:
+def make_project(root: Path) -> Path:
     write(root / "etc" / "managed.json", {"model": "managed", "permissions": {"deny": ["Bash(curl:*)"]}})
     write(root / ".claude" / "settings.local.json", {"permissions": {"allow": ["Bash(local)"]}, "env": {"A": "local"}})
     write(root / ".claude" / "settings.json", {"permissions": {"allow": ["Bash(project)"], "deny": ["Read(.env)"]}})
@@ -37,7 +37,7 @@ def furnished(root: Path) -> Path:
 
 
 def test_lists_of_all_layers_are_joined_and_each_rule_knows_its_layer(tmp_path: Path) -> None:
-    settings = read(furnished(tmp_path), {"permissions": {"allow": ["Bash(flag)"]}})
+    settings = read(make_project(tmp_path), {"permissions": {"allow": ["Bash(flag)"]}})
     assert [(rule.text, rule.layer.name) for rule in settings.list_rules("allow")] == [
         ("Bash(flag)", "flags"),
         ("Bash(local)", "local"),
@@ -48,7 +48,7 @@ def test_lists_of_all_layers_are_joined_and_each_rule_knows_its_layer(tmp_path: 
 
 
 def test_of_other_values_the_highest_layer_counts(tmp_path: Path) -> None:
-    settings = read(furnished(tmp_path), '{"model": "flag", "cleanupPeriodDays": 3}')
+    settings = read(make_project(tmp_path), '{"model": "flag", "cleanupPeriodDays": 3}')
     assert settings.get_value("model", str) == "managed"
     assert settings.get_value("cleanupPeriodDays", int) == 3
     assert settings.get_value("nothing", str) is None
@@ -56,7 +56,7 @@ def test_of_other_values_the_highest_layer_counts(tmp_path: Path) -> None:
 
 
 def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_path: Path) -> None:
-    write(furnished(tmp_path) / ".claude" / "settings.json", {
+    write(make_project(tmp_path) / ".claude" / "settings.json", {
         "permissions": {"allow": ["Bash"], "deny": ["Read(.env)"], "ask": ["Edit"], "defaultMode": "acceptEdits",
                         "additionalDirectories": ["/"]},
         "env": {"PATH": "."},
@@ -78,7 +78,7 @@ def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_
 def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Path) -> None:
     values = {"permissions": {"defaultMode": "bypassPermissions"}}
     for name in ("settings.json", "settings.local.json"):
-        write(furnished(tmp_path) / ".claude" / name, values)
+        write(make_project(tmp_path) / ".claude" / name, values)
     assert read(tmp_path).get_default_mode() is None
     assert read(tmp_path, values).get_default_mode() == "bypassPermissions"
 
@@ -101,7 +101,7 @@ def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Pat
     ],
 )
 def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name: str, values: str, told: str) -> None:
-    path = furnished(tmp_path) / name
+    path = make_project(tmp_path) / name
     path.write_bytes(values.encode("latin-1"))
     with pytest.raises(UsageError) as error:
         read(tmp_path, is_trusted=False)
@@ -113,7 +113,7 @@ def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name:
     "values", ["", "\ufeff{}", '{"permissions": null}', '{"permissions": {"deny": null}, "of a later version": [1]}']
 )
 def test_what_forbids_nothing_and_what_is_not_known_is_taken(tmp_path: Path, values: str) -> None:
-    (furnished(tmp_path) / ".claude" / "settings.json").write_text(values, "utf-8")
+    (make_project(tmp_path) / ".claude" / "settings.json").write_text(values, "utf-8")
     settings = read(tmp_path)
     assert [rule.text for rule in settings.list_rules("deny")] == ["Bash(curl:*)"]
     assert settings.warnings == []
@@ -126,11 +126,21 @@ def test_a_file_in_the_place_of_the_folder_for_settings_is_no_settings(tmp_path:
 
 @pytest.mark.parametrize("mode", ["of a later version", 5, []])
 def test_a_mode_that_is_not_known_is_told_and_the_next_layer_s_counts(tmp_path: Path, mode: Any) -> None:
-    write(furnished(tmp_path) / ".claude" / "settings.json", {"permissions": {"defaultMode": mode}})
+    write(make_project(tmp_path) / ".claude" / "settings.json", {"permissions": {"defaultMode": mode}})
     write(tmp_path / "home" / ".claude" / "settings.json", {"permissions": {"defaultMode": "plan"}})
     settings = read(tmp_path)
     assert settings.get_default_mode() == "plan"
     assert [str(mode) in warning for warning in settings.warnings] == [True]
+
+
+def test_the_mode_auto_is_the_default_mode_and_the_reason_is_told(tmp_path: Path) -> None:
+    write(make_project(tmp_path) / ".claude" / "settings.json", {"permissions": {"defaultMode": "auto"}})
+    write(tmp_path / "home" / ".claude" / "settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
+    settings = read(tmp_path)
+    assert settings.get_default_mode() == "default"
+    (warning,) = settings.warnings
+    assert "auto needs a classifier" in warning
+    assert "starts in the default mode" in warning
 
 
 def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
@@ -174,7 +184,7 @@ def test_a_flag_that_is_no_settings_is_told_as_it_was_given(tmp_path: Path, flag
 
 
 def test_an_administrator_may_let_only_their_own_rules_count(tmp_path: Path) -> None:
-    furnished(tmp_path)
+    make_project(tmp_path)
     write(
         tmp_path / "etc" / "managed.json", {"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Read"]}}
     )

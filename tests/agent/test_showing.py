@@ -12,7 +12,6 @@ from turnlog.agent.console.turn_display import TurnDisplay
 from turnlog.agent.events import (
     AnswerStreamed,
     CallEnded,
-    CallProgress,
     CallStarted,
     ConversationCompacted,
     EntryWritten,
@@ -30,7 +29,7 @@ class Watched:
         self.paper = Paper(width)
         self.watch = TurnDisplay(self.paper.screen, "/home/dana/shop").watch
 
-    def ended(self, name: str, given: dict[str, Any], result: CallResult, call: str = "c", **more: Any) -> None:
+    def end_call(self, name: str, given: dict[str, Any], result: CallResult, call: str = "c", **more: Any) -> None:
         self.watch(CallEnded(call, name, given, result, more.pop("milliseconds", 5), **more))
 
     @property
@@ -48,30 +47,51 @@ def test_words_come_as_they_are_said_and_calls_in_one_line(turn: Watched) -> Non
     turn.watch(AnswerStreamed(TextPart(0, "I ")))
     turn.watch(AnswerStreamed(TextPart(0, "look.")))
     turn.watch(CallStarted("c", "Bash", {"command": "ls"}))
-    turn.ended("Bash", {"command": "ls"}, CallResult("a\nb"))
+    turn.end_call("Bash", {"command": "ls"}, CallResult("a\nb"))
     turn.watch(TurnEnded("finished", "", 1, 1))
-    assert turn.text == "I look.\n● Bash ls\n  a\n  b\n"
+    assert turn.text == "I look.\n\n● Bash ls\n  a\n  b\n"
 
 
 def test_a_result_that_comes_later_names_its_call_again(turn: Watched) -> None:
     for call in ("1", "2"):
         turn.watch(CallStarted(call, "Bash", {"command": f"echo {call}"}))
-    turn.ended("Bash", {"command": "echo 1"}, CallResult("one"), "1")
-    turn.ended("Bash", {"command": "echo 2"}, CallResult("two"), "2")
+    turn.end_call("Bash", {"command": "echo 1"}, CallResult("one"), "1")
+    turn.end_call("Bash", {"command": "echo 2"}, CallResult("two"), "2")
     assert turn.text.splitlines() == [
         "● Bash echo 1", "● Bash echo 2", "● Bash echo 1", "  one", "● Bash echo 2", "  two",
     ]  # fmt: skip
 
 
 def test_of_a_long_result_the_first_lines_are_shown(turn: Watched) -> None:
-    turn.ended("Bash", {"command": "seq 99"}, CallResult("\n".join(map(str, range(99)))))
+    turn.end_call("Bash", {"command": "seq 99"}, CallResult("\n".join(map(str, range(99)))))
     assert turn.text.splitlines()[-2:] == ["  4", "  … 94 more lines"]
 
 
 def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> None:
     hunk = {"oldStart": 9, "oldLines": 2, "newStart": 9, "newLines": 2, "lines": [" same", "-old", "+new"]}
-    turn.ended("Edit", {"file_path": "/home/dana/shop/a.py"}, CallResult("ok", {"structuredPatch": [hunk]}))
+    turn.end_call("Edit", {"file_path": "/home/dana/shop/a.py"}, CallResult("ok", {"structuredPatch": [hunk]}))
     assert turn.text.splitlines() == ["● Edit a.py", "   9   same", "  10 - old", "  10 + new"]
+
+
+def test_a_change_that_was_just_approved_is_not_shown_again() -> None:
+    paper, given = Paper(60), {"file_path": "/home/dana/shop/a.py"}
+    display = TurnDisplay(paper.screen, "/home/dana/shop")
+    hunk = {"oldStart": 9, "oldLines": 2, "newStart": 9, "newLines": 3, "lines": [" same", "-old", "+new", "+new"]}
+    result = CallResult("ok", {"structuredPatch": [hunk]})
+    display.note_approved_change("Edit", given)
+    display.watch(CallEnded("c", "Edit", given, result, 5))
+    display.watch(CallEnded("d", "Edit", given, result, 5))
+    assert paper.text.splitlines()[:4] == ["● Edit a.py", "  2 lines added, 1 removed", "● Edit a.py", "   9   same"]
+
+
+def test_parts_of_a_turn_are_separated_by_an_empty_row(turn: Watched) -> None:
+    for number in range(2):
+        turn.watch(AnswerStreamed(BlockStarted(0, {"type": "text"})))
+        turn.watch(AnswerStreamed(TextPart(0, f"Text {number}.")))
+        for call in "ab":
+            turn.end_call("Bash", {"command": call}, CallResult(call), call)
+    one = ["", "● Bash a", "  a", "● Bash b", "  b"]
+    assert turn.text.splitlines() == ["Text 0.", *one, "", "Text 1.", *one]
 
 
 def test_colours_are_red_and_green() -> None:
@@ -95,22 +115,22 @@ def test_colours_are_red_and_green() -> None:
     ],
 )
 def test_what_came_of_a_call_is_told_briefly(turn: Watched, name: str, result: CallResult, expected: str) -> None:
-    turn.ended(name, {}, result)
+    turn.end_call(name, {}, result)
     assert turn.text.splitlines()[-1] == f"  {expected}"
 
 
 def test_tasks_are_shown_as_a_list(turn: Watched) -> None:
     todos = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}, {"content": "c"}, 5]
-    turn.ended("TodoWrite", {"todos": todos}, CallResult("ok"))
+    turn.end_call("TodoWrite", {"todos": todos}, CallResult("ok"))
     assert turn.text.splitlines()[1:] == ["  [x] a", "  [>] b", "  [ ] c"]
 
 
 def test_of_a_sub_agent_only_its_calls_and_errors_are_shown(turn: Watched) -> None:
     turn.watch(AnswerStreamed(TextPart(0, "inner words"), "t"))
     turn.watch(CallStarted("i", "Read", {"file_path": "/x"}, "t"))
-    turn.ended("Read", {"file_path": "/x"}, CallResult("content"), "i", agent="t")
+    turn.end_call("Read", {"file_path": "/x"}, CallResult("content"), "i", agent="t")
     turn.watch(CallStarted("j", "Read", {"file_path": "/y"}, "t"))
-    turn.ended("Read", {"file_path": "/y"}, CallResult("gone", is_error=True), "j", agent="t")
+    turn.end_call("Read", {"file_path": "/y"}, CallResult("gone", is_error=True), "j", agent="t")
     assert turn.text.splitlines() == ["  ┆ Read /x", "  ┆ Read /y", "  gone"]
 
 
@@ -142,8 +162,8 @@ def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
         CallResult(HOSTILE, is_error=True),
         CallResult("", {"structuredPatch": [hunk]}),
     ):
-        turn.ended(HOSTILE, given, result, "x")
-    turn.ended("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, CallResult(""))
+        turn.end_call(HOSTILE, given, result, "x")
+    turn.end_call("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, CallResult(""))
     turn.watch(WarningIssued(HOSTILE))
     turn.watch(TurnEnded("error", HOSTILE, 1, 1))
     assert harmful(turn.text) == set()
@@ -151,7 +171,7 @@ def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
 
 def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown(turn: Watched) -> None:
     facts = {"stdout": "1\n2\n3\n4\n5\n6", "persistedOutputPath": f"/r{HOSTILE}", "persistedOutputSize": 50_000}
-    turn.ended("Bash", {"command": "seq"}, CallResult("<persisted-output>\n…</persisted-output>", facts))
+    turn.end_call("Bash", {"command": "seq"}, CallResult("<persisted-output>\n…</persisted-output>", facts))
     assert turn.text.splitlines()[1:6] == ["  1", "  2", "  3", "  4", "  5"]
     assert "full output (50 KB)" in turn.text
     assert "persisted-output" not in turn.text
@@ -160,7 +180,7 @@ def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown
 
 def test_of_a_sub_agent_its_report_and_what_it_took_are_shown(turn: Watched) -> None:
     facts = {"content": [{"type": "text", "text": "Seen."}], "totalToolUseCount": 2, "totalTokens": 1200}
-    turn.ended("Task", {"description": "Look"}, CallResult([{"type": "text", "text": "agentId: a1"}], facts))
+    turn.end_call("Task", {"description": "Look"}, CallResult([{"type": "text", "text": "agentId: a1"}], facts))
     assert turn.text.splitlines() == ["● Task Look", "  Seen.", "  2 calls, 1.2k tokens"]
 
 
@@ -168,7 +188,7 @@ def test_of_sub_agents_side_by_side_each_line_says_whose_it_is(turn: Watched) ->
     for call, task in (("1", "Look"), ("2", "Write")):
         turn.watch(CallStarted(call, "Task", {"description": task}))
     turn.watch(CallStarted("i", "Bash", {"command": "ls"}, agent="2"))
-    turn.ended("Task", {"description": "Look"}, CallResult("Seen."), "1")
+    turn.end_call("Task", {"description": "Look"}, CallResult("Seen."), "1")
     turn.watch(CallStarted("j", "Bash", {"command": "pwd"}, agent="2"))
     told = turn.text.splitlines()
     assert told[2] == "  ┆ Write · Bash ls"
@@ -176,7 +196,7 @@ def test_of_sub_agents_side_by_side_each_line_says_whose_it_is(turn: Watched) ->
 
 
 def test_a_call_that_was_turned_down_is_said_in_two_words(turn: Watched) -> None:
-    turn.ended(
+    turn.end_call(
         "Bash", {"command": "ls"}, CallResult("The user doesn't want …", "User rejected tool use", is_error=True)
     )
     assert turn.text.splitlines() == ["● Bash ls", "  not run"]
@@ -185,17 +205,8 @@ def test_a_call_that_was_turned_down_is_said_in_two_words(turn: Watched) -> None
 def test_of_questions_only_the_question_is_seen(turn: Watched) -> None:
     for name in ("AskUserQuestion", "ExitPlanMode"):
         turn.watch(CallStarted("c", name, {"plan": "x"}))
-        turn.ended(name, {"plan": "x"}, CallResult("User has approved"))
+        turn.end_call(name, {"plan": "x"}, CallResult("User has approved"))
     assert turn.text == ""
-
-
-def test_how_far_a_command_is_stands_for_a_moment(turn: Watched) -> None:
-    turn.watch(
-        CallProgress("c", {"type": "bash_progress", "output": f"a\nbuilding {HOSTILE}", "elapsedTimeSeconds": 3})
-    )
-    turn.watch(CallProgress("c", {"type": "agent_progress"}))
-    assert "  3 s · building" in turn.text
-    assert harmful(turn.text.replace("\r\x1b[K", "")) == set()
 
 
 def test_that_a_command_in_the_background_has_ended_is_noted(turn: Watched) -> None:

@@ -12,8 +12,9 @@ from turnlog.agent.events import TurnEvent
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.person import Nobody
 from turnlog.agent.resume.resume import load_resumable_session
-from turnlog.agent.session_starter import SessionStarter, StartOptions
+from turnlog.agent.session_starter import SessionStarter
 from turnlog.agent.slash_commands import SLASH_COMMANDS, describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.start_options import StartOptions
 from turnlog.model.cancel import Cancel
 from turnlog.model.scripted_model import ScriptedModel
 
@@ -49,10 +50,13 @@ class Room:
         self.asked.append("rewind")
         return ()
 
+    def edit_file(self, path: Path) -> None:
+        self.asked.append(f"edit {path.name}")
+
     def leave(self) -> None:
         self.asked.append("leave")
 
-    def told(self, text: str) -> str:
+    def run_command(self, text: str) -> str:
         found = run_slash_command(self, text)
         assert found is not None
         return "\n".join(found)
@@ -82,7 +86,7 @@ def test_a_command_is_a_slash_and_a_word(text: str, expected: bool) -> None:
 
 
 def test_help_lists_every_command(room: Room) -> None:
-    told = room.told("/help")
+    told = room.run_command("/help")
     assert all(f"/{name}" in told and command.help in told for name, command in SLASH_COMMANDS.items())
 
 
@@ -95,28 +99,28 @@ def test_an_unknown_command_is_told_and_points_to_help(room: Room) -> None:
 def test_commands_about_sessions_are_handed_to_the_console(room: Room) -> None:
     room.loop.run_turn("hi", Cancel())
     for text in ("/clear", "/resume", "/resume 7f3a", "/compact keep names", "/exit"):
-        room.told(text)
+        room.run_command(text)
     assert room.asked == ["clear", "resume ", "resume 7f3a", "compact keep names", "leave"]
 
 
 @pytest.mark.parametrize("text", ["/resume 7f3a", " /resume   7f3a ", "/resume\t7f3a", "/resume\n7f3a"])
 def test_any_blank_ends_the_name_of_a_command(room: Room, text: str) -> None:
     assert is_slash_command(text)
-    room.told(text)
+    room.run_command(text)
     assert room.asked == ["resume 7f3a"]
 
 
 def test_a_command_leaves_a_remark_in_a_session_that_has_begun(room: Room) -> None:
-    room.told("/cost")
+    room.run_command("/cost")
     assert not room.loop.record.path.exists()
     room.loop.run_turn("hi", Cancel())
-    room.told("/cost")
+    room.run_command("/cost")
     assert room.loop.record.path.read_text("utf-8").count("/cost</command-name>") == 1
 
 
 def test_a_new_model_is_asked_from_then_on_and_the_session_says_so(room: Room) -> None:
     room.loop.run_turn("hi", Cancel())
-    assert room.told("/model haiku").startswith("Set model to claude-haiku-")
+    assert room.run_command("/model haiku").startswith("Set model to claude-haiku-")
     room.loop.run_turn("again", Cancel())
     first, second = room.model.requests
     assert first.model != second.model == room.loop.setup.aliases["haiku"]
@@ -127,29 +131,29 @@ def test_a_new_model_is_asked_from_then_on_and_the_session_says_so(room: Room) -
 
 
 def test_the_model_is_told_without_a_name(room: Room) -> None:
-    told = room.told("/model")
+    told = room.run_command("/model")
     assert room.loop.setup.name in told
     assert "haiku (" in told
 
 
 def test_cost_adds_up_what_was_used(room: Room) -> None:
-    assert room.told("/cost").startswith("$0.00 at list prices, 0 requests")
+    assert room.run_command("/cost").startswith("$0.00 at list prices, 0 requests")
     room.loop.run_turn("hi", Cancel())
-    assert "1 request," in room.told("/cost")
-    assert f"{room.loop.setup.name}: 1 in, 1 out" in room.told("/cost")
+    assert "1 request," in room.run_command("/cost")
+    assert f"{room.loop.setup.name}: 1 in, 1 out" in room.run_command("/cost")
 
 
 def test_context_tells_what_fills_the_window(room: Room) -> None:
-    told = room.told("/context")
+    told = room.run_command("/context")
     assert "system prompt" in told
     assert "All numbers are estimated" in told
     room.loop.run_turn("hi", Cancel())
-    assert "The API counted the total" in room.told("/context")
+    assert "The API counted the total" in room.run_command("/context")
 
 
 def test_raw_context_is_the_very_request(room: Room) -> None:
     room.loop.run_turn("hi", Cancel())
-    before = json.loads(room.told("/context --raw"))
+    before = json.loads(room.run_command("/context --raw"))
     assert before["system"] == list(room.model.requests[0].system)
     assert before["messages"][0]["content"][-1]["text"] == "hi"
 
@@ -158,13 +162,13 @@ def test_raw_context_can_t_act_on_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text(HOSTILE.replace("\ud800", ""))
     room = Room(tmp_path, "One.")
     room.loop.run_turn("hi", Cancel())
-    assert harmful(room.told("/context --raw")) == set()
+    assert harmful(room.run_command("/context --raw")) == set()
 
 
 def test_what_was_not_said_is_not_summed_up(room: Room) -> None:
-    assert room.told("/compact") == "There is nothing to compact yet."
+    assert room.run_command("/compact") == "There is nothing to compact yet."
     room.loop.run_turn("hi", Cancel())
-    assert room.told("/compact stop") == "The conversation is unchanged."
+    assert room.run_command("/compact stop") == "The conversation is unchanged."
     assert "compact" not in json.dumps(list(room.loop.conversation.messages))
-    assert room.told("/compact") == ""
+    assert room.run_command("/compact") == ""
     assert "<command-name>/compact</command-name>" in json.dumps(list(room.loop.conversation.messages))

@@ -15,7 +15,9 @@ import pytest
 from turnlog.agent.model_names import choose_model, choose_small_model, get_max_output_tokens, load_model_aliases
 from turnlog.agent.permissions.rules import split_rule_list
 from turnlog.agent.person import Nobody
-from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.session_starter import SessionStarter
+from turnlog.agent.start_options import StartOptions, derive_start_options
+from turnlog.agent.started_session import StartedSession
 from turnlog.agent.toolbox import TOOL_ORDER
 from turnlog.errors import Busy, NotFound, UsageError
 from turnlog.model.cancel import Cancel

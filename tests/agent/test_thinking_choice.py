@@ -79,6 +79,7 @@ def test_a_budget_is_always_one_that_the_api_accepts(model: str, most: int, want
         ({"MAX_THINKING_TOKENS": "5000"}, {"budget": 100}, ThinkingChoice(budget=100)),
         ({}, {"is_enabled_setting": False}, ThinkingChoice(budget=0)),
         ({"MAX_THINKING_TOKENS": "5000"}, {"is_enabled_setting": False}, ThinkingChoice(budget=5000)),
+        ({"MAX_THINKING_TOKENS": "0"}, {"is_enabled_setting": False, "is_forced": True}, ThinkingChoice()),
         ({"CLAUDE_CODE_EFFORT_LEVEL": "high"}, {"effort_setting": "low"}, ThinkingChoice("high")),
         ({"CLAUDE_CODE_EFFORT_LEVEL": "high"}, {"effort": "max"}, ThinkingChoice("max")),
         ({"CLAUDE_CODE_EFFORT_LEVEL": "nonsense"}, {"effort_setting": "low"}, ThinkingChoice("low")),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.client import in_memory, on_disk, sound
-from tests.agent.test_loop import Desk, Does, calling, saying, use
+from tests.agent.test_loop import Desk, Does, build_call_answer, build_text_answer, use
 from turnlog.agent.conversation import CLEARED_RESULT_TEXT, LEFT_OUT_TEXT
 from turnlog.agent.events import ConversationCompacted, WarningIssued
 from turnlog.agent.tools.call_result import CallResult
@@ -19,18 +19,18 @@ from turnlog.model.scripted_model import ScriptStep
 TOO_LONG = RequestRejected(
     "400: prompt is too long: 210000 tokens > 200000 maximum", status=400, kind="invalid_request_error"
 )
-SUMMARY = saying("<summary>We said much.</summary>", 90)
+SUMMARY = build_text_answer("<summary>We said much.</summary>", 90)
 
 
-def talked(folder: Path, turns: int, *script: ScriptStep) -> Desk:
+def make_long_desk(folder: Path, turns: int, *script: ScriptStep) -> Desk:
     """A desk at which something was said in some turns."""
-    desk = Desk(folder, *(saying(f"answer {n}", n) for n in range(turns)), *script)
+    desk = Desk(folder, *(build_text_answer(f"answer {n}", n) for n in range(turns)), *script)
     for n in range(turns):
         desk.say(f"question {n}")
     return desk
 
 
-def sent(desk: Desk, place: int = -1) -> str:
+def read_messages(desk: Desk, place: int = -1) -> str:
     return json.dumps([*desk.model.requests[place].messages])
 
 
@@ -43,35 +43,37 @@ def sent(desk: Desk, place: int = -1) -> str:
     ],
 )
 def test_a_conversation_that_is_too_long_is_summed_up_and_asked_again(tmp_path: Path, refusal: RequestRejected) -> None:
-    desk = talked(tmp_path, 2, refusal, SUMMARY, saying("ok", 91))
+    desk = make_long_desk(tmp_path, 2, refusal, SUMMARY, build_text_answer("ok", 91))
     ended = desk.say("third")
     assert (ended.reason, ended.text) == ("finished", "ok")
-    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
-    assert "shortening the conversation" in desk.told(WarningIssued)[0].text
-    assert "We said much." in sent(desk)
-    assert "question 0" not in sent(desk)
+    assert [event.trigger for event in desk.list_events(ConversationCompacted)] == ["auto"]
+    assert "shortening the conversation" in desk.list_events(WarningIssued)[0].text
+    assert "We said much." in read_messages(desk)
+    assert "question 0" not in read_messages(desk)
     sound(desk.record.path)
     assert on_disk(desk.record.path) == in_memory(desk.loop.conversation.messages)
 
 
 def test_old_results_are_cleared_first_and_all_is_summed_up_only_if_that_is_not_enough(tmp_path: Path) -> None:
     big = Does("Big", lambda given, scene: CallResult("x" * 40_000))
-    calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]
-    enough = Desk(tmp_path / "enough", *calls, TOO_LONG, saying("ok", 9), tools=(big,), window=200_000)
+    calls = [build_call_answer(use(f"c{n}", "Big"), number=n) for n in range(8)]
+    enough = Desk(tmp_path / "enough", *calls, TOO_LONG, build_text_answer("ok", 9), tools=(big,), window=200_000)
     assert enough.say().text == "ok"
-    assert [event.trigger for event in enough.told(ConversationCompacted)] == ["micro"]
+    assert [event.trigger for event in enough.list_events(ConversationCompacted)] == ["micro"]
     assert [block["content"] == CLEARED_RESULT_TEXT for block in enough.results()] == [True] * 3 + [False] * 5
-    more = Desk(tmp_path / "more", *calls, TOO_LONG, TOO_LONG, SUMMARY, saying("ok", 9), tools=(big,), window=200_000)
+    more = Desk(
+        tmp_path / "more", *calls, TOO_LONG, TOO_LONG, SUMMARY, build_text_answer("ok", 9), tools=(big,), window=200_000
+    )
     assert more.say().text == "ok"
-    assert [event.trigger for event in more.told(ConversationCompacted)] == ["micro", "auto"]
+    assert [event.trigger for event in more.list_events(ConversationCompacted)] == ["micro", "auto"]
 
 
 def test_what_is_too_long_to_be_summed_up_is_summed_up_in_part(tmp_path: Path) -> None:
     big = Does("Big", lambda given, scene: CallResult("x" * 100))
-    calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(4)]
-    desk = Desk(tmp_path, *calls, TOO_LONG, TOO_LONG, TOO_LONG, SUMMARY, saying("ok", 9), tools=(big,))
+    calls = [build_call_answer(use(f"c{n}", "Big"), number=n) for n in range(4)]
+    desk = Desk(tmp_path, *calls, TOO_LONG, TOO_LONG, TOO_LONG, SUMMARY, build_text_answer("ok", 9), tools=(big,))
     assert desk.say("the wish").text == "ok"
-    without_results, newer_half = sent(desk, -3), sent(desk, -2)
+    without_results, newer_half = read_messages(desk, -3), read_messages(desk, -2)
     assert without_results.count(CLEARED_RESULT_TEXT) == 4
     assert "the wish" in without_results
     assert LEFT_OUT_TEXT in newer_half
@@ -79,13 +81,13 @@ def test_what_is_too_long_to_be_summed_up_is_summed_up_in_part(tmp_path: Path) -
 
 
 def test_what_stays_too_long_ends_the_turn_and_says_which_commands_help(tmp_path: Path) -> None:
-    desk = talked(tmp_path, 2, *[TOO_LONG] * 4)
+    desk = make_long_desk(tmp_path, 2, *[TOO_LONG] * 4)
     ended = desk.say("third")
     assert ended.reason == "error"
     assert "prompt is too long" in ended.text
     assert "/clear" in ended.text
     assert f"turnlog clone {desk.record.session_id}" in ended.text
-    assert desk.told(ConversationCompacted) == []
+    assert desk.list_events(ConversationCompacted) == []
     assert len(desk.model.requests) == 2 + 4  # asked, summed up: of all, without results, of the newer half
     assert "question 0" in json.dumps(desk.loop.conversation.messages)
 
@@ -97,17 +99,17 @@ def test_a_first_prompt_that_is_too_long_is_not_asked_for_again(tmp_path: Path) 
 
 
 def test_another_refusal_is_no_reason_to_sum_up(tmp_path: Path) -> None:
-    desk = talked(tmp_path, 1, RequestRejected("400: no such tool", status=400))
+    desk = make_long_desk(tmp_path, 1, RequestRejected("400: no such tool", status=400))
     ended = desk.say("second")
     assert (ended.reason, ended.text) == ("error", "API Error: 400: no such tool")
-    desk = talked(tmp_path / "later", 1, TOO_LONG, RequestRejected("400: no such tool", status=400))
+    desk = make_long_desk(tmp_path / "later", 1, TOO_LONG, RequestRejected("400: no such tool", status=400))
     assert desk.say("second").text == "API Error: 400: no such tool"
-    assert desk.told(ConversationCompacted) == []
+    assert desk.list_events(ConversationCompacted) == []
 
 
 def test_who_stops_it_while_room_is_made_is_heard(tmp_path: Path) -> None:
     cancel = Cancel()
-    desk = talked(tmp_path, 1, TOO_LONG, SUMMARY, saying("too late", 91))
+    desk = make_long_desk(tmp_path, 1, TOO_LONG, SUMMARY, build_text_answer("too late", 91))
     watch = desk.loop.tell
 
     def stop(event: object) -> None:

@@ -40,7 +40,7 @@ def write(path: Path, values: Json) -> Path:
     return path
 
 
-def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
+def list_unsupported(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
     """What is not honoured in a project."""
     root, config = base / "project", base / "home" / ".claude"
     managed = base / "managed" / "managed-settings.json"
@@ -58,7 +58,7 @@ def test_a_hook_that_cannot_run_is_a_guard_in_every_layer(
     tmp_path: Path, event: str, layer: str, is_trusted: bool
 ) -> None:
     path = write(tmp_path / LAYERS[layer], hooks(event, "Stop"))
-    first, second = found(tmp_path, is_trusted=is_trusted)
+    first, second = list_unsupported(tmp_path, is_trusted=is_trusted)
     assert (first.where, first.is_guard, event in first.what) == (str(path), True, True)
     assert (second.is_guard, "Stop" in second.what) == (True, True)
 
@@ -69,16 +69,16 @@ def test_hooks_of_a_folder_that_is_not_trusted_do_not_run_and_a_guard_among_them
 ) -> None:
     command = {"hooks": [{"type": "command", "command": "exit 2"}]}
     write(tmp_path / LAYERS[layer], {"hooks": {"PreToolUse": [command], "Stop": [command]}})
-    guard, other = found(tmp_path, is_trusted=False)
+    guard, other = list_unsupported(tmp_path, is_trusted=False)
     assert (guard.is_guard, "PreToolUse" in guard.what, "not trusted" in guard.what) == (True, True, True)
     assert (other.is_guard, "Stop" in other.what) == (False, True)
-    assert found(tmp_path) == []
+    assert list_unsupported(tmp_path) == []
 
 
 @pytest.mark.parametrize("event", ["PostToolUse", "Stop", "SessionStart", "Notification", "UnheardOf"])
 def test_a_hook_that_only_hears_of_things_is_no_less_missed(tmp_path: Path, event: str) -> None:
     write(tmp_path / LAYERS["user"], hooks(event))
-    assert [one.is_guard for one in found(tmp_path)] == [True]
+    assert [one.is_guard for one in list_unsupported(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -97,26 +97,26 @@ def test_a_hook_that_only_hears_of_things_is_no_less_missed(tmp_path: Path, even
 )
 def test_a_hook_with_a_field_that_cannot_be_honoured_is_not_run_without_it(tmp_path: Path, hook: Json) -> None:
     write(tmp_path / LAYERS["user"], {"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
-    assert [one.is_guard for one in found(tmp_path)] == [True]
+    assert [one.is_guard for one in list_unsupported(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize("matcher", ["[", "(", 5, "a{99999999999}"])
 def test_a_matcher_that_is_no_pattern_stops_the_start(tmp_path: Path, matcher: Any) -> None:
     hook = {"matcher": matcher, "hooks": [{"type": "command", "command": "exit 2"}]}
     write(tmp_path / LAYERS["user"], {"hooks": {"PreToolUse": [hook]}})
-    assert [one.is_guard for one in found(tmp_path)] == [True]
+    assert [one.is_guard for one in list_unsupported(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize("value", [{}, [], None, {"PreToolUse": []}, {"PreToolUse": [{"matcher": "x", "hooks": []}]}])
 def test_hooks_that_run_nothing_are_not_mentioned(tmp_path: Path, value: Any) -> None:
     write(tmp_path / LAYERS["user"], {"hooks": value})
-    assert found(tmp_path) == []
+    assert list_unsupported(tmp_path) == []
 
 
 @pytest.mark.parametrize("value", ["x", ["x"], {"PreToolUse": "x"}, {"PreToolUse": ["x"]}, {"PreToolUse": [{}]}])
 def test_hooks_that_are_malformed_count_as_guards(tmp_path: Path, value: Any) -> None:
     write(tmp_path / LAYERS["user"], {"hooks": value})
-    assert [one.is_guard for one in found(tmp_path)] == [True]
+    assert [one.is_guard for one in list_unsupported(tmp_path)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_hooks_that_claude_code_would_not_run_either_are_no_guards(
     for name, values in layers.items():
         write(tmp_path / LAYERS[name], values)
     wanted = [str(tmp_path / LAYERS[name]) for name in guards]
-    assert [one.where for one in found(tmp_path, is_trusted=False) if one.is_guard] == wanted
+    assert [one.where for one in list_unsupported(tmp_path, is_trusted=False) if one.is_guard] == wanted
 
 
 def test_a_project_that_is_trusted_can_turn_hooks_off(tmp_path: Path) -> None:
     write(tmp_path / LAYERS["user"], hooks("PreToolUse"))
     write(tmp_path / LAYERS["project"], {"disableAllHooks": True})
-    assert found(tmp_path) == []
+    assert list_unsupported(tmp_path) == []
 
 
 def test_hooks_of_a_plugin_that_is_enabled_are_guards(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_hooks_of_a_plugin_that_is_enabled_are_guards(tmp_path: Path) -> None:
         {"plugins": {"a@market": [{"installPath": str(plugin)}], "b@market": [{"installPath": str(plugin)}]}},
     )
     write(tmp_path / LAYERS["user"], {"enabledPlugins": {"a@market": True, "b@market": False}})
-    assert [(one.where, one.is_guard) for one in found(tmp_path)] == [(str(path), True)]
+    assert [(one.where, one.is_guard) for one in list_unsupported(tmp_path)] == [(str(path), True)]
 
 
 @pytest.mark.parametrize("ignores_hooks", [True, False])
@@ -177,7 +177,7 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"statusLine": {"type": "command", "command": "date"}}, "statusLine is not supported"),
+        ({"language": "german"}, "language is not supported"),
         ({"sandbox": {"enabled": True}}, "without a sandbox"),
         ({"apiKeyHelper": "cat key"}, "apiKeyHelper is not supported"),
         ({"availableModels": []}, "any model can be chosen"),
@@ -186,7 +186,7 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
 )
 def test_a_setting_that_is_not_honoured_is_said_with_its_file(tmp_path: Path, values: Json, expected: str) -> None:
     path = write(tmp_path / LAYERS["user"], values)
-    (one,) = found(tmp_path)
+    (one,) = list_unsupported(tmp_path)
     assert (one.where, one.is_guard, expected in one.what) == (str(path), False, True)
 
 
@@ -194,19 +194,19 @@ def test_a_setting_that_is_not_honoured_is_said_with_its_file(tmp_path: Path, va
     "values",
     [
         {"sandbox": {"enabled": False}},
-        {"statusLine": {"command": "date"}, "disableAllHooks": True},
+        {"statusLine": {"type": "command", "command": "date"}},
         {"enabledPlugins": {"a@b": False}},
         {"model": "opus", "env": {"A": "b"}, "permissions": {"deny": ["Bash"]}},
     ],
 )
 def test_nothing_is_said_of_settings_that_ask_for_nothing_more(tmp_path: Path, values: Json) -> None:
     write(tmp_path / LAYERS["user"], values)
-    assert found(tmp_path) == []
+    assert list_unsupported(tmp_path) == []
 
 
 def test_a_sandbox_without_which_claude_code_would_not_begin_is_a_guard(tmp_path: Path) -> None:
     write(tmp_path / LAYERS["managed"], {"sandbox": {"enabled": True, "failIfUnavailable": True}})
-    assert [one.is_guard for one in found(tmp_path)] == [True]
+    assert [one.is_guard for one in list_unsupported(tmp_path)] == [True]
 
 
 # -- print mode
@@ -220,24 +220,24 @@ def test_print_mode_does_not_begin_without_a_guard(desk: MakeDesk, place: str) -
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert str(path) in done.stderr
     assert "--ignore-hooks" in done.stderr
-    assert here.asked == []
+    assert here.requests == []
 
 
 def test_print_mode_begins_without_it_when_told_so_and_says_what_is_missing(desk: MakeDesk) -> None:
     here = desk(script("Done."))
-    write(here.base / LAYERS["user"], {**hooks("PreToolUse"), "statusLine": {"command": "date"}})
+    write(here.base / LAYERS["user"], {**hooks("PreToolUse"), "language": "german"})
     write(here.cwd / ".mcp.json", {"mcpServers": {"files": {"command": "x"}}})
     done = here.turnlog("-p", "go", "--ignore-hooks", "--output-format", "json")
     assert (done.returncode, json.loads(done.stdout)["result"]) == (0, "Done.")
     lines = done.stderr.splitlines()
     assert len(lines) == 3
-    assert [word in line for word, line in zip(("PreToolUse", "statusLine", "files"), lines, strict=True)] == [True] * 3
+    assert [word in line for word, line in zip(("PreToolUse", "language", "files"), lines, strict=True)] == [True] * 3
 
 
 def test_settings_of_the_command_line_bring_hooks_too(desk: MakeDesk) -> None:
     here = desk(script("never"))
     done = here.turnlog("-p", "go", "--settings", json.dumps(hooks("PreToolUse")))
-    assert (done.returncode, here.asked) == (2, [])
+    assert (done.returncode, here.requests) == (2, [])
     assert "--settings" in done.stderr
 
 
@@ -249,8 +249,9 @@ def test_settings_of_the_command_line_bring_hooks_too(desk: MakeDesk) -> None:
     [
         ("hooks", {"UnheardOf": [{"hookCallbackIds": ["a"]}]}),
         ("hooks", {"PreToolUse": [{"matcher": "["}]}),
-        ("agents", {"reviewer": {"description": "x", "prompt": "y"}}),
-        ("jsonSchema", {"type": "object"}),
+        ("agents", {"reviewer": {"description": "x"}}),
+        ("jsonSchema", {"type": "nonsense"}),
+        ("toolAliases", {"a": "b"}),
     ],
 )
 def test_a_program_that_relies_on_what_there_is_not_is_refused_and_the_session_ends(
@@ -263,15 +264,15 @@ def test_a_program_that_relies_on_what_there_is_not_is_refused_and_the_session_e
     assert (told[0]["response"]["subtype"], told[0]["response"]["request_id"]) == ("error", "i")
     assert name in told[0]["response"]["error"]
     assert told[-1]["is_error"] is True
-    assert (done.returncode, here.asked) == (2, [])
+    assert (done.returncode, here.requests) == (2, [])
 
 
 def test_a_program_that_does_not_mind_goes_on_and_is_told(desk: MakeDesk) -> None:
     here = desk(script("Done."))
-    lines = [control("i", subtype="initialize", agents={"a": {"prompt": "b"}}), user("go")]
+    lines = [control("i", subtype="initialize", planModeInstructions="Plan."), user("go")]
     done = here.turnlog(*STREAMS, "--ignore-hooks", stdin="".join(json.dumps(line) + "\n" for line in lines))
     assert done.returncode == 0
-    assert "agents" in done.stderr
+    assert "planModeInstructions" in done.stderr
 
 
 @pytest.mark.parametrize("value", [None, {}, []])
@@ -286,7 +287,7 @@ def test_a_program_can_give_the_system_prompt_when_it_begins(desk: MakeDesk) -> 
     here = desk(script("Done."))
     lines = [control("i", subtype="initialize", systemPrompt=["Be a parrot."], appendSystemPrompt="Be loud.")]
     here.turnlog(*STREAMS, stdin="".join(json.dumps(line) + "\n" for line in (*lines, user("go"))))
-    assert here.asked[-1]["system"][-1]["text"] == "Be a parrot.\n\nBe loud."
+    assert here.requests[-1]["system"][-1]["text"] == "Be a parrot.\n\nBe loud."
 
 
 # -- the console
@@ -301,7 +302,7 @@ def test_the_console_asks_before_it_goes_on_without_a_guard(desk: MakeDesk, answ
         assert str(path) in terminal.expect("[y/n] ").replace("\r\n", "")
         terminal.send(answer if answer == "\x1b" else f"{answer}\r")
         if answer != "y":
-            assert terminal.ended() == 1
+            assert terminal.wait_for_end() == 1
             return
         terminal.expect("> ")
         terminal.send("/clear\r")  # a new session, for which the answer holds, too
@@ -315,13 +316,15 @@ def test_the_console_asks_before_it_goes_on_without_a_guard(desk: MakeDesk, answ
 
 
 def test_a_sub_agent_is_not_offered_the_tools_that_its_description_denies(desk: MakeDesk) -> None:
-    asks = reply(call("Task", description="look", prompt="Look around", subagent_type="careful"))
+    asks = reply(
+        call("Task", description="look", prompt="Look around", subagent_type="careful", run_in_background=False)
+    )
     agent = {"kind": "agent", "match": "Look around", "replies": ["Seen."]}
     here = desk({"conversations": [{"kind": "main", "replies": [asks, "Done."]}, agent]})
     path = here.cwd / ".claude" / "agents" / "careful.md"
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: careful\ndescription: x\ndisallowedTools: Bash, Write\n---\nBe careful.")
     assert here.turnlog("-p", "go").stdout == "Done.\n"
-    offered = [tool["name"] for tool in here.asked[1]["tools"]]
+    offered = [tool["name"] for tool in here.requests[1]["tools"]]
     assert "Read" in offered
     assert not {"Bash", "Write"} & set(offered)

@@ -21,7 +21,7 @@ from turnlog.agent.person import PermissionAnswer, Person
 from turnlog.agent.record.line_bodies import build_result_block
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
-from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
+from turnlog.agent.tools.call_result import CallFollowUp, CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.input_schema import validate_input
 from turnlog.agent.tools.tool import CallContext, Tool
 from turnlog.model.cancel import Cancel
@@ -86,6 +86,7 @@ class CallRunner:
         watch: Callable[[TurnEvent], None],
         build_context: Callable[[str, Workspace, Cancel, Callable[[Object], None]], CallContext],
         agent: str | None = None,
+        follow_ups: dict[str, CallFollowUp] | None = None,
     ) -> None:
         self._setup = setup
         self._record = record
@@ -96,8 +97,8 @@ class CallRunner:
         self.denials: list[PendingCall] = []
         """Calls that were denied."""
         self.hooks: HookScope | None = None
-        self.follow_ups: dict[str, str] = {}
-        """Text for the model behind the result of a call, by the call's id."""
+        self.follow_ups = {} if follow_ups is None else follow_ups
+        """What follows the result of a call, by the call's id."""
         self.stop_reason: str | None = None
         """Why a hook stopped the turn, or None."""
         self._contexts: list[Object] = []
@@ -198,7 +199,7 @@ class CallRunner:
             return admission
         answer = PermissionAnswer("nobody")
         if decision.verdict == "ask":
-            answer = self._person.permit(call.name, call.arguments, decision, self._agent)
+            answer = self._person.permit(call.name, call.arguments, decision._replace(call=call.id), self._agent)
         if answer.verdict == "nobody":
             return admission._replace(refusal=self._deny_call(call, decision.reason))
         if answer.verdict == "session":
@@ -285,9 +286,10 @@ class CallRunner:
         self._record.cwd = self._setup.place.cwd
         self._record.write_result(call.id, result)
         self._watch(CallEnded(call.id, call.name, call.arguments, result, round(outcome.seconds * 1000), self._agent))
-        if text := self.follow_ups.pop(call.id, ""):
-            block = {"type": "text", "text": text}
+        if follow_up := self.follow_ups.pop(call.id, None):
+            block = {"type": "text", "text": follow_up.text}
             self._record.write_prompt([block], meta=True, turnCompanion=True, sourceToolUseID=call.id)
+            self._record.write_attachment(follow_up.attachment)
             self._contexts.append(block)
         for report in (admission.report, outcome.report):
             if report is not None and self.hooks is not None:
@@ -300,9 +302,12 @@ class CallRunner:
 def _check_input(name: str, tool: Tool, arguments: Object) -> Object:
     """Return the input with the types of the schema; raise ToolError if it does not match.
 
-    MCP servers check their input themselves: their schemas may use anything that JSON schemas offer.
+    MCP servers and StructuredOutput check their input themselves: their schemas may use anything that JSON schemas
+    offer.
     """
-    return arguments if name.startswith("mcp__") else validate_input(name, tool.schema, arguments)
+    if name.startswith("mcp__") or name == "StructuredOutput":
+        return arguments
+    return validate_input(name, tool.schema, arguments)
 
 
 def _build_replaced_result(output: Any) -> CallResult:

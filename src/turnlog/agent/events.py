@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.agent.tools.call_result import CallResult
+from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
 from turnlog.model.events import ModelEvent as ModelEvent
 
 Object = Mapping[str, Any]
@@ -91,9 +92,15 @@ class HookMessage(Struct, frozen=True):
     """Further facts for programs."""
 
 
-class HookEnded(Struct, frozen=True):
-    """A hook ran before the first turn."""
+class HookStarted(Struct, frozen=True):
+    id: str
+    name: str
+    event: str
+    session_id: str
 
+
+class HookEnded(Struct, frozen=True):
+    id: str
     name: str
     event: str
     stdout: str
@@ -108,17 +115,20 @@ class TurnEnded(Struct, frozen=True):
 
     reason: str
     """`finished`, `interrupted`, `max_turns`, `budget` or `error`; if a hook ended it, `prompt_blocked`, `hook_stopped`
-    or `stop_hook_prevented`."""
+    or `stop_hook_prevented`; `command_ended` if it was a command in a sub-agent of its own; `no_output` if the answer
+    never matched the caller's schema."""
     text: str
     """The last text from the model, or the error."""
     milliseconds: int
     turns: int
     """The number of requests."""
+    output: Mapping[str, Any] | None = None
+    """The answer as data, if the caller wanted it so."""
 
     @property
     def is_failure(self) -> bool:
         """Whether the turn failed; a turn that a hook ended did not."""
-        return self.reason in ("interrupted", "max_turns", "budget", "error")
+        return self.reason in ("interrupted", "max_turns", "budget", "error", "no_output")
 
 
 TurnEvent = (
@@ -128,9 +138,13 @@ TurnEvent = (
     | CallProgress
     | CallEnded
     | CallDenied
+    | TaskStarted
+    | TaskProgressed
+    | TaskEnded
     | ConversationCompacted
     | WarningIssued
     | HookMessage
+    | HookStarted
     | HookEnded
     | TurnEnded
 )

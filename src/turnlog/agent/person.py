@@ -24,6 +24,14 @@ class PermissionAnswer(NamedTuple):
 class Person(Protocol):
     """Someone who answers questions."""
 
+    @property
+    def answers_background_agents(self) -> bool:
+        """Whether a sub-agent beside the conversation gets the same answers as one that the conversation waits for.
+
+        If so, sub-agents work in the background unless the model wants to wait for them.
+        """
+        ...
+
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
     ) -> PermissionAnswer:
@@ -37,6 +45,8 @@ class Person(Protocol):
 
 class Nobody:
     """Stands in for the person in print mode, where nobody can answer."""
+
+    answers_background_agents = True
 
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from turnlog._version import __version__
 from turnlog.agent.loop import AgentLoop
-from turnlog.errors import TurnlogError, UsageError
+from turnlog.errors import NotFound, TurnlogError, UsageError
 from turnlog.render.figures import format_count, format_size, format_thousands
 from turnlog.render.terminal import to_visible_line
 
@@ -35,7 +35,7 @@ def describe_status(loop: AgentLoop) -> Iterator[str]:
         "instructions": _count(len(setup.instructions), "file", "/memory"),
         "rules": _count(len(setup.guard.list_rules()), "rule", "/permissions"),
         "sub-agents": _count(len(setup.agents), "type", "/agents"),
-        "background": _count(len(loop.shared.shells.list_running()), "command", "/tasks"),
+        "background": _count(len(loop.shared.tasks.list_running()), "task", "/tasks"),
         "file copies": "made before changes (/rewind)" if loop.shared.history else "not made",
     }
     for name, value in facts.items():
@@ -52,7 +52,7 @@ def describe_permissions(loop: AgentLoop) -> Iterator[str]:
     yield f"Mode: {guard.mode}. Rules are applied in this order: deny, ask, allow."
     rules = guard.list_rules()
     for rule in rules:
-        yield f"  {to_visible_line(rule[:_MAX_LISTED_CHARS])}"
+        yield f"  {_cut_listed(rule)}"
     if not rules:
         yield "  No rules are set."
     yield f"Edit them in {to_visible_line(str(loop.setup.place.root / '.claude' / 'settings.local.json'))}"
@@ -61,13 +61,21 @@ def describe_permissions(loop: AgentLoop) -> Iterator[str]:
 def describe_memory(loop: AgentLoop) -> Iterator[str]:
     """List the instruction files that the model received when the session started."""
     files = loop.setup.instructions
-    for file in files:
-        yield f"  {file.kind:<8} {format_size(file.size):>8}  {to_visible_line(str(file.path))}"
+    for number, file in enumerate(files, 1):
+        yield f"  {number:>2}  {file.kind:<8} {format_size(file.size):>8}  {to_visible_line(str(file.path))}"
     yield (
-        "Changes take effect in the next session (/clear)."
+        "/memory NUMBER opens one in your editor. Changes take effect in the next session (/clear)."
         if files
         else f"There are none. Write instructions for this project to {to_visible_line(str(_find_memory_path(loop)))}"
     )
+
+
+def find_memory_file(loop: AgentLoop, number: str) -> Path:
+    """Return the instruction file that a number stands for in the list of /memory."""
+    files = loop.setup.instructions
+    if not number.isdecimal() or not 1 <= int(number) <= len(files):
+        raise UsageError(f"/memory {to_visible_line(number[:20])}: no such file; /memory lists them with their numbers")
+    return files[int(number) - 1].path
 
 
 def _find_memory_path(loop: AgentLoop) -> Path:
@@ -77,28 +85,58 @@ def _find_memory_path(loop: AgentLoop) -> Path:
 def describe_agents(loop: AgentLoop) -> Iterator[str]:
     """List the types of sub-agents that the model can start."""
     for name, kind in loop.setup.agents.items():
-        yield f"  {to_visible_line(name):<18} {to_visible_line(kind.description)[:_MAX_LISTED_CHARS]}"
-    yield "Add your own as .claude/agents/NAME.md."
+        yield f"  {to_visible_line(name):<18} {_cut_listed(kind.description)}"
+    yield "/agents NAME shows one. Add your own as .claude/agents/NAME.md."
+
+
+def describe_agent(loop: AgentLoop, name: str) -> Iterator[str]:
+    """Show everything about a type of sub-agent."""
+    kind = loop.setup.agents.get(name)
+    if kind is None:
+        raise UsageError(f"/agents {to_visible_line(name[:60])}: no such sub-agent; /agents lists them")
+    yield to_visible_line(kind.description)
+    yield f"  model  {to_visible_line(kind.model or 'that of the session')}"
+    yield f"  tools  {to_visible_line(', '.join(kind.tools) if kind.tools is not None else 'all')}"
+    if kind.denied_tools:
+        yield f"  not    {to_visible_line(', '.join(kind.denied_tools))}"
+    yield ""
+    yield from (to_visible_line(line) for line in kind.prompt.splitlines())
+
+
+def describe_hooks(loop: AgentLoop) -> Iterator[str]:
+    """List the hooks that run in this session, with the files that define them."""
+    hooks = loop.hooks.runner.list_hooks() if loop.hooks is not None else ()
+    for hook in hooks:
+        matcher = f" [{hook.matcher}]" if hook.matcher else ""
+        yield f"  {_cut_listed(f'{hook.event}{matcher}: {hook.label}')}"
+        yield f"      {to_visible_line(hook.where or 'the program that runs this session')}"
+    if not hooks:
+        yield "This session has no hooks. Settings and plugins define them."
 
 
 def describe_tasks(loop: AgentLoop) -> Iterator[str]:
-    """List the commands that run in the background."""
-    shells = loop.shared.shells.list_running()
-    for shell in shells:
-        what = to_visible_line(shell.description or shell.command)[:_MAX_LISTED_CHARS]
-        yield f"  {shell.id}  {what}"
-        yield f"             {to_visible_line(str(shell.path))}"
-    if not shells:
-        yield "No commands are running in the background."
+    """List the commands and sub-agents that run in the background."""
+    tasks = loop.shared.tasks.list_running()
+    for task in tasks:
+        kind = "agent" if task.kind == "local_agent" else "command"
+        yield f"  {task.id}  {kind}: {_cut_listed(task.what)}"
+        yield f"             {to_visible_line(str(task.path))}"
+    yield "/tasks stop ID stops one." if tasks else "Nothing is running in the background."
 
 
 def stop_task(loop: AgentLoop, name: str) -> Iterator[str]:
-    """Stop a background command."""
-    shell = loop.shared.shells.find_shell(name)
-    if shell is None or shell.status != "running":
-        raise UsageError(f"{to_visible_line(name)}: no such background command; /tasks lists them")
-    shell.stop("client")
-    yield f"Stopped {shell.id}."
+    """Stop a background task."""
+    try:
+        task = loop.shared.tasks.stop_task(name)
+    except NotFound:
+        raise UsageError(f"{to_visible_line(name)}: no such background task; /tasks lists them") from None
+    yield f"Stopped {task.id}."
+
+
+def _cut_listed(text: str) -> str:
+    """Return text as a list shows it: on one line, and cut if it is long."""
+    line = to_visible_line(text[: _MAX_LISTED_CHARS + 1])
+    return line if len(line) <= _MAX_LISTED_CHARS else f"{line[:_MAX_LISTED_CHARS]}…"
 
 
 def rename_session(loop: AgentLoop, title: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ Lists from all layers are joined; for other values, the highest layer takes prec
 rules, can't be read, turnlog does not start, so that no prohibition is lost (Claude Code continues without the file).
 Other malformed values are ignored with a warning; unknown settings are ignored. The project's own files (local and
 project) come with a checkout: until the folder is trusted, they can forbid actions but not allow them, and their other
-values have no effect.
+values have no effect. `--setting-sources` can leave out the user, project and local layers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -32,8 +32,11 @@ from turnlog.entries.atomic_file import read_whole_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
+UNSUPPORTED_AUTO_MODE = "the permission mode auto needs a classifier of calls, which turnlog does not have"
 PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 RuleKind = Literal["allow", "ask", "deny"]
+SETTING_SOURCES = ("user", "project", "local")
+"""The places that `--setting-sources` can choose from."""
 Value = TypeVar("Value")
 _PROJECT_LAYERS = ("local", "project")
 _FORBIDDING_KINDS = ("deny", "ask")
@@ -90,6 +93,9 @@ class Settings(Struct, frozen=True):
             mode = next((mode for mode in PERMISSION_MODES if mode == value), None)
             if mode is not None and (mode != "bypassPermissions" or layer.name not in _PROJECT_LAYERS):
                 return mode
+            if value == "auto":
+                self._add_warning(layer, UNSUPPORTED_AUTO_MODE, ", so the session starts in the default mode")
+                return "default"
             if value is not None and mode is None:
                 self._add_warning(layer, f"unknown permissions.defaultMode {str(value)[:40]!r}")
         return None
@@ -147,8 +153,8 @@ class Settings(Struct, frozen=True):
             else:
                 self._add_warning(layer, f"permissions.{name} contains {str(item)[:40]!r}, which is not a rule")
 
-    def _add_warning(self, layer: SettingsLayer, text: str) -> None:
-        warning = f"{layer.where}: {text}; it is ignored"
+    def _add_warning(self, layer: SettingsLayer, text: str, instead: str = "; it is ignored") -> None:
+        warning = f"{layer.where}: {text}{instead}"
         if warning not in self.warnings:
             self.warnings.append(warning)
 
@@ -160,14 +166,18 @@ def load_settings(
     is_trusted: bool,
     flags: Sequence[str | Mapping[str, Any] | SettingsLayer] = (),
     managed: Path | None = None,
+    sources: Collection[str] = SETTING_SOURCES,
 ) -> Settings:
     """Read all layers for a folder; a flag is a path, JSON text, values, or a layer that has already been read."""
     managed = managed or find_managed_file()
     layers = [_read_layer_file("managed", path, root) for path in [*_list_managed_additions(managed), managed]]
     layers += [flag if isinstance(flag, SettingsLayer) else read_flag_layer(flag, root) for flag in reversed(flags)]
-    layers.append(_read_layer_file("local", root / ".claude" / "settings.local.json", root))
-    layers.append(_read_layer_file("project", root / ".claude" / "settings.json", root))
-    layers.append(_read_layer_file("user", config_dir / "settings.json", config_dir))
+    places = (
+        ("local", root / ".claude" / "settings.local.json", root),
+        ("project", root / ".claude" / "settings.json", root),
+        ("user", config_dir / "settings.json", config_dir),
+    )
+    layers += [_read_layer_file(*place) for place in places if place[0] in sources]
     return Settings(tuple(layer for layer in layers if layer), is_trusted, [])
 
 

@@ -54,6 +54,9 @@ class AgentSetup(Struct):
     guard: CallGuard
     place: Workspace
     environ: Mapping[str, str]
+    config_dir: Path = Path()
+    may_bypass: bool = False
+    """Whether a program may switch to bypassPermissions."""
     agents: Mapping[str, AgentType] = {}
     commands: Mapping[str, CommandFile] = {}
     """Commands and skills from files, by name."""
@@ -68,10 +71,12 @@ class AgentSetup(Struct):
     """The instruction files in the preface."""
     thinking: ThinkingChoice = ThinkingChoice()
     """How much the model thinks (`/effort` changes it)."""
-    fallback: str | None = None
-    """The model to use when the server is overloaded (`--fallback-model`)."""
+    fallbacks: Sequence[str] = ()
+    """The models to use, one after another, when the server is overloaded (`--fallback-model`)."""
     betas: Sequence[str] = ()
     """Further values of the `anthropic-beta` header (`--betas`)."""
+    task_tokens: int | None = None
+    """How many tokens the model is told it may use for the task (`--task-budget`)."""
     window: int | None = None
     """The context window in tokens, if it differs from the model's."""
     compact_at: float = 0.85

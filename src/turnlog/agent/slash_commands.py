@@ -46,6 +46,10 @@ class CommandHost(Protocol):
         """Let the person go back to an earlier prompt; return the lines to show."""
         ...
 
+    def edit_file(self, path: Path) -> None:
+        """Let the person edit a file in their editor."""
+        ...
+
     def leave(self) -> None:
         """Exit after the current command."""
         ...
@@ -99,6 +103,9 @@ class PrintCommandHost(NamedTuple):
 
     def rewind(self) -> Sequence[str]:
         return ()
+
+    def edit_file(self, path: Path) -> None:
+        raise UsageError("/memory NUMBER opens an editor, which print mode can't")
 
     def leave(self) -> None:
         pass
@@ -230,6 +237,19 @@ def _run_tasks(host: CommandHost, arguments: str) -> Iterator[str]:
     return session_commands.describe_tasks(host.loop)
 
 
+def _run_memory(host: CommandHost, number: str) -> Iterator[str]:
+    if number:
+        path = session_commands.find_memory_file(host.loop, number)
+        host.edit_file(path)
+        yield f"Edited {to_visible_line(str(path))}. Changes take effect in the next session (/clear)."
+    else:
+        yield from session_commands.describe_memory(host.loop)
+
+
+def _run_agents(host: CommandHost, name: str) -> Iterator[str]:
+    return session_commands.describe_agent(host.loop, name) if name else session_commands.describe_agents(host.loop)
+
+
 def _run_mcp(host: CommandHost, _arguments: str) -> Iterator[str]:
     servers = host.loop.setup.servers
     if servers is None:
@@ -272,12 +292,10 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
         "show the rules for calls, with their sources",
         lambda host, _: session_commands.describe_permissions(host.loop),
     ),
-    "memory": SlashCommand(
-        "show the instruction files that the model received",
-        lambda host, _: session_commands.describe_memory(host.loop),
-    ),
-    "agents": SlashCommand("show the types of sub-agents", lambda host, _: session_commands.describe_agents(host.loop)),
-    "tasks": SlashCommand("show background commands, or stop one", _run_tasks, "[stop ID]"),
+    "memory": SlashCommand("show the instruction files of this session, or edit one", _run_memory, "[NUMBER]"),
+    "agents": SlashCommand("show the types of sub-agents, or one of them", _run_agents, "[NAME]"),
+    "tasks": SlashCommand("show what runs in the background, or stop a task", _run_tasks, "[stop ID]"),
+    "hooks": SlashCommand("show the hooks of this session", lambda host, _: session_commands.describe_hooks(host.loop)),
     "rename": SlashCommand(
         "give the session a title", lambda host, title: session_commands.rename_session(host.loop, title), "TITLE"
     ),
@@ -294,7 +312,8 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "mcp": SlashCommand("list the MCP servers of this session", _run_mcp),
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
-PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "mcp", "model")
+_INTERACTIVE_COMMANDS = frozenset({"clear", "resume", "rewind", "exit"})
+PRINTABLE_COMMANDS = tuple(name for name in SLASH_COMMANDS if name not in _INTERACTIVE_COMMANDS)
 """Commands that work in print mode, where nobody is waiting for the next prompt."""
 UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact", "rewind"})
 """Commands without a remark in the session: they write their own entries or are not about the session."""

@@ -104,6 +104,11 @@ def _knows_effort(family: str, version: tuple[int, int] | None) -> bool:
     return version is not None and (version >= (4, 6) or (family == "opus" and version == (4, 5)))
 
 
+def knows_effort(model: str) -> bool:
+    """Return whether a model accepts an effort."""
+    return _knows_effort(*_parse_generation(model))
+
+
 def choose_thinking(
     environ: Mapping[str, str],
     *,
@@ -112,10 +117,16 @@ def choose_thinking(
     effort_setting: str | None,
     is_enabled_setting: bool | None,
     is_shown: bool,
+    is_forced: bool = False,
 ) -> ThinkingChoice:
-    """Combine options, the environment and settings; the options take precedence, then the environment."""
+    """Combine options, the environment and settings; the options take precedence, then the environment.
+
+    With `is_forced`, neither the environment nor the settings limit the thinking.
+    """
     named = (effort, environ.get("CLAUDE_CODE_EFFORT_LEVEL"), effort_setting)
     variable = environ.get("MAX_THINKING_TOKENS", "")
+    if is_forced:
+        variable, is_enabled_setting = "", None
     if budget is None and variable.isascii() and variable.isdecimal() and len(variable) < 10:
         budget = int(variable)
     if budget is None and is_enabled_setting is False:

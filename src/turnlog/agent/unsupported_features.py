@@ -25,7 +25,6 @@ def _is_enabled(value: Any) -> bool:
 
 
 _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "statusLine": ("no status line is shown", bool),
     "sandbox": ("commands run without a sandbox", _is_enabled),
     "apiKeyHelper": ("it does not provide the key", bool),
     "agent": ("the session does not run as this agent", bool),
@@ -73,8 +72,6 @@ def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
             if name in seen or name not in layer.values:
                 continue
             seen.add(name)  # the highest layer's value wins
-            if name == "statusLine" and settings.get_value("disableAllHooks", bool) is True:
-                continue
             if asks(layer.values[name]):
                 yield UnsupportedFeature(
                     layer.where, f"{name} is not supported; {instead}", _needs_sandbox(name, layer)

@@ -17,9 +17,11 @@ def run_plain_usage(words: list[str]) -> int | None:
         return None
 
     def run() -> int:
+        from turnlog.cli.progress import show_work
         from turnlog.cli.usage.report import UsageOptions, print_usage
 
-        print_usage(UsageOptions(as_json=bool(words)))
+        with show_work():
+            print_usage(UsageOptions(as_json=bool(words)))
         return 0
 
     return _run_command("usage", run)

@@ -48,9 +48,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "board": CommandRow(".live.board", "List which sessions need you, are working, are idle or ended today."),
         "replay": CommandRow(".live.replay", "Play back a session in the terminal, or record it for asciinema."),
         "notify": CommandRow(".notify.notify", "Send a message when a session needs you, finishes or fails."),
-        "quest": CommandRow(
-            ".quest.quest", "Show the sessions as a pixel-art adventure that tells the truth.", changes="quest"
-        ),
+        "quest": CommandRow(".quest.quest", "Show the sessions as a pixel-art adventure.", changes="quest"),
     },
     "Count": {
         "usage": CommandRow(".usage.usage", "Show tokens and cost by day, session, project, model or tool."),

@@ -101,8 +101,8 @@ def test_without_copies_a_program_is_told_how_to_get_them(desk: MakeDesk) -> Non
 def test_an_id_that_was_used_before_is_not_used_again(desk: MakeDesk) -> None:
     here = desk(script("One.", "Two.", "Three."))
     for _ in range(2):
-        talk = Talk(here, *(["--continue"] if here.asked else []))
-        talk.say(user("first", uuid=FIRST), user("second", uuid=FIRST if here.asked else "not a uuid"))
+        talk = Talk(here, *(["--continue"] if here.requests else []))
+        talk.say(user("first", uuid=FIRST), user("second", uuid=FIRST if here.requests else "not a uuid"))
         talk.end()
     uuids = [line["uuid"] for line in here.session if "uuid" in line]
     assert len(uuids) == len(set(uuids))
@@ -140,8 +140,8 @@ def test_a_person_goes_back_with_the_files_and_asks_again(desk: MakeDesk, tmp_pa
         terminal.expect("Again.")
         terminal.expect(EDITING)
         terminal.send("\x04")
-        assert terminal.ended() == 0
-    sent = json.dumps(here.asked[-1]["messages"])
+        assert terminal.wait_for_end() == 0
+    sent = json.dumps(here.requests[-1]["messages"])
     assert sent.count("change it") == 1
     assert "Changed." not in sent
     first, second = (line for line in rows(here, "user") if line["message"]["content"] == "change it")
@@ -176,7 +176,7 @@ def test_a_person_goes_back_to_before_the_first_prompt(desk: MakeDesk) -> None:
         terminal.expect("Nothing was changed.")
         terminal.expect(READY)
         terminal.send("\x04")
-        assert terminal.ended() == 0
-    assert "One." not in json.dumps(here.asked[-1]["messages"])
+        assert terminal.wait_for_end() == 0
+    assert "One." not in json.dumps(here.requests[-1]["messages"])
     marks = [line for line in rows(here, "last-prompt") if line.get("explicit")]
     assert [line["leafUuid"] for line in marks] == ["00000000-0000-0000-0000-000000000000"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.agent.tools.room import Room
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from tests.interop.clients import client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run
@@ -113,6 +113,6 @@ def _records(home: Path) -> dict[str, Any]:
     return found
 
 
-def dated(path: Path, moment: int) -> None:
+def set_mtime(path: Path, moment: int) -> None:
     """Say when a file was changed last."""
     os.utime(path, (moment, moment))

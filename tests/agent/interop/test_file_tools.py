@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.agent.interop.side_by_side import HERE, Call, Furnish, dated, ours, theirs
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.agent.interop.side_by_side import HERE, Call, Furnish, ours, set_mtime, theirs
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 
-pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(missing()), reason="no client")]
+pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(list_missing_clients()), reason="no client")]
 
 
 def read(name: str, **more: object) -> Call:
@@ -285,9 +285,9 @@ def searchable(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
-        dated(path, 1_700_000_000 + at * 37 % 1000)
+        set_mtime(path, 1_700_000_000 + at * 37 % 1000)
     (folder / "bin.dat").write_bytes(b"TODO\0\1\2")
-    dated(folder / "bin.dat", 1_600_000_000)
+    set_mtime(folder / "bin.dat", 1_600_000_000)
     (folder / "link.py").symlink_to("a.py")
 
 

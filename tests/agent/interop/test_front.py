@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.agent.desk import Desk, call, reply, says, script
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from tests.interop.clients import NEWEST, OLD, client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
@@ -85,14 +85,14 @@ def kinds(told: list[Json]) -> list[tuple[str, str | None]]:
     return [kind for kind in known if kind[0] != "system" or kind[1] == "init"]
 
 
-def missing(theirs: Any, mine: Any, path: str = "") -> Iterator[str]:
+def iter_missing_keys(theirs: Any, mine: Any, path: str = "") -> Iterator[str]:
     """The keys of the old client's objects that ours lack."""
     if isinstance(theirs, dict) and isinstance(mine, dict):
         for key in theirs.keys() - ELSEWHERE:
             if key not in mine:
                 yield f"{path}.{key}"
             elif not re.fullmatch(r"\.modelUsage|.*tool_use_result", path):
-                yield from missing(theirs[key], mine[key], f"{path}.{key}")
+                yield from iter_missing_keys(theirs[key], mine[key], f"{path}.{key}")
 
 
 @pytest.mark.parametrize("version", [OLD, NEWEST])
@@ -102,7 +102,7 @@ def test_a_stream_has_the_lines_and_keys_of_the_real_client(tmp_path: Path, vers
     assert kinds(mine) == kinds(theirs)
     if version == OLD:
         pairs = zip(theirs, [line for line in mine if kinds([line])], strict=True)
-        assert {key for one, other in pairs for key in missing(one, other)} - SIDE == set()
+        assert {key for one, other in pairs for key in iter_missing_keys(one, other)} - SIDE == set()
 
 
 @pytest.mark.parametrize("version", [OLD, NEWEST])
@@ -118,7 +118,7 @@ def test_a_result_says_the_same(tmp_path: Path, version: str, scenario: Json, mo
         assert (mine["is_error"], mine["terminal_reason"]) == (theirs["is_error"], theirs["terminal_reason"])
         assert mine["stop_reason"] == theirs["stop_reason"]
     else:
-        assert set(missing(theirs, mine)) - SIDE == set()
+        assert set(iter_missing_keys(theirs, mine)) - SIDE == set()
 
 
 COLOURS = [{"label": name, "description": ""} for name in ("Red", "Blue")]
@@ -128,7 +128,7 @@ PLANS = script(reply(call("ExitPlanMode", plan="1. do")), "Done.")
 SETS = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
 
 
-def answered(words: list[str], cwd: Path, env: Json, response: Json) -> list[Json]:
+def run_for_program(words: list[str], cwd: Path, env: Json, response: Json) -> list[Json]:
     """What a client tells a program that gives one prompt, and says the same to whatever it is asked."""
     told: list[Json] = []
     flags = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", MODEL)
@@ -174,13 +174,13 @@ def test_a_program_is_asked_what_the_model_asks(
     with MockAnthropic(scenario) as mock:
         env = environment(tmp_path / f"home-{version}", mock.url)
         words = [str(client(version)), "--permission-mode", mode]
-        theirs = answered(words, tmp_path / "project", env, response)
+        theirs = run_for_program(words, tmp_path / "project", env, response)
     with MockAnthropic(scenario) as mock:
         desk = Desk(tmp_path, mock)
         words = [sys.executable, "-m", "turnlog", "chat", "--permission-mode", mode]
-        mine = answered(words, desk.cwd, desk.environ, response)
+        mine = run_for_program(words, desk.cwd, desk.environ, response)
 
-    def seen(told: list[Json]) -> list[Any]:
+    def summarize_run(told: list[Json]) -> list[Any]:
         asked = [line["request"] for line in told if line["type"] == "control_request"]
         (result,) = [line for line in told if line["type"] == "user"]
         names = [(one["subtype"], one["tool_name"], one["tool_use_id"]) for one in asked]
@@ -190,7 +190,7 @@ def test_a_program_is_asked_what_the_model_asks(
         (result,) = [line for line in told if line["type"] == "user"]
         return str(result["message"]["content"][0]["content"])
 
-    assert seen(mine) == seen(theirs)
+    assert summarize_run(mine) == summarize_run(theirs)
     if version == NEWEST and scenario is ASKS:
         assert text(mine) == text(theirs)
     elif version == NEWEST and "updatedInput" in response:
@@ -263,7 +263,7 @@ MEMORY = {
 }
 
 
-def sent(mock: MockAnthropic) -> list[tuple[str, str, str]]:
+def list_instruction_files(mock: MockAnthropic) -> list[tuple[str, str, str]]:
     """The files of instructions in the first message: path, whose they are, and text."""
     (request,) = [request for request in mock.requests if request["kind"] == "main"]
     texts = [block["text"] for block in request["body"]["messages"][0]["content"]]
@@ -280,13 +280,13 @@ def test_instructions_are_sent_as_the_real_client_sends_them(tmp_path: Path, ver
         path = tmp_path.resolve() / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    mine = sent(ours(tmp_path.resolve(), script("ok"), "-p", "hello")[1])
-    theirs = sent(real(version, tmp_path.resolve(), script("ok"), "-p", "hello")[1])
+    mine = list_instruction_files(ours(tmp_path.resolve(), script("ok"), "-p", "hello")[1])
+    theirs = list_instruction_files(real(version, tmp_path.resolve(), script("ok"), "-p", "hello")[1])
     assert mine == theirs
     assert len(mine) > 8
 
 
-def spoken(mock: MockAnthropic) -> list[Json]:
+def list_spoken_texts(mock: MockAnthropic) -> list[Json]:
     """What was said in the last request, without reminders and marks for the cache."""
     body = [request for request in mock.requests if request["kind"] == "main"][-1]["body"]
     found = []
@@ -310,7 +310,7 @@ def test_a_session_goes_from_client_to_client(tmp_path: Path, version: str) -> N
     assert there[0].stdout.strip() == "Theirs."
     back = ours(base, script("Ours again."), "-p", "and back", "--resume", name)
     assert back[0].stdout == "Ours again.\n"
-    begun, gone, come = spoken(first[1]), spoken(there[1]), spoken(back[1])
+    begun, gone, come = list_spoken_texts(first[1]), list_spoken_texts(there[1]), list_spoken_texts(back[1])
     assert gone[: len(begun)] == begun
     assert come[: len(gone)] == gone
     assert [block["text"] for block in come[-3:]] == ["go on", "Theirs.", "and back"]
@@ -342,10 +342,10 @@ def test_what_was_done_at_the_console_is_taken_up_by_the_real_client(tmp_path: P
             terminal.expect("After.")
             terminal.expect("> ")
             terminal.send("\x04")
-            assert terminal.ended() == 0
+            assert terminal.wait_for_end() == 0
     (path,) = here.config.glob("projects/*/*.jsonl")
     assert '"ai-title"' in path.read_text()
     there = real(version, base, script("Theirs."), "-p", "go on", "--resume", path.stem, at="home")
     assert there[0].stdout.strip() == "Theirs."
-    begun, gone = spoken(mock), spoken(there[1])
+    begun, gone = list_spoken_texts(mock), list_spoken_texts(there[1])
     assert gone[: len(begun)] == begun

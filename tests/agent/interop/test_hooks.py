@@ -224,9 +224,9 @@ def test_matchers_choose_the_same_hooks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["2.0.50", "2.1.29", "2.1.45", NEWEST])
 def test_a_session_with_hooks_is_continued_by_every_client(tmp_path: Path, version: str) -> None:
     """What hooks said is sent by the newest client; every client sends all messages and results."""
-    from tests.interop.clients import missing
+    from tests.interop.clients import list_missing_clients
 
-    if missing((version,)):
+    if list_missing_clients((version,)):
         pytest.skip(f"the client {version} is not installed")
     context = {event: specific(event, additionalContext=f"from {event}") for event in ("PreToolUse", "PostToolUse")}
     told = {**context, "UserPromptSubmit": Told("from the prompt"), "Stop": Told("noted")}
@@ -245,7 +245,7 @@ def test_a_session_with_hooks_is_continued_by_every_client(tmp_path: Path, versi
     with MockAnthropic(script("Ours.")) as again:
         back = Desk(base, again).turnlog("-p", "and back", "--resume", path.stem, "--model", MODEL)
         assert back.stdout == "Ours.\n"
-        came = json.dumps(Desk(base, again).asked[-1]["messages"])
+        came = json.dumps(Desk(base, again).requests[-1]["messages"])
     assert "from the prompt" in json.dumps(mine.mock.requests[-1]["body"]["messages"])
     for text in ("from PreToolUse", "from PostToolUse", "from the prompt", "Theirs."):
         assert text in came

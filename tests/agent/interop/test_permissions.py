@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.permissions.machine import Group, Row, filled, furnish, given, groups
-from tests.agent.waiting import HANG
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.agent.permissions.machine import Group, Row, build_input, fill_folders, furnish, groups
+from tests.agent.waits import HANG
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing()), reason="needs both clients (scripts/install-clients)"),
+    pytest.mark.skipif(bool(list_missing_clients()), reason="needs both clients (scripts/install-clients)"),
 ]
 DENIED = ("denied by your permission settings", "denied by permission rule", "Read deny rule", "has been denied")
 
 
-def asked(group: Group, version: str) -> list[Row]:
+def select_rows(group: Group, version: str) -> list[Row]:
     """The rows of a group that a client is asked about."""
     return [row for row in group.rows if (row.newest if version == NEWEST else row.old) is not None]
 
 
-def found(version: str, group: Group, rows: list[Row], base: Path) -> list[str]:
+def list_outcomes(version: str, group: Group, rows: list[Row], base: Path) -> list[str]:
     """What a client does with the calls of some rows, made one after the other in one session."""
     cwd = furnish(base)
     home = base / "home"
@@ -37,10 +37,11 @@ def found(version: str, group: Group, rows: list[Row], base: Path) -> list[str]:
         "projects": {str(cwd): {"hasTrustDialogAccepted": True}},
     }
     (home / ".claude.json").write_text(json.dumps(state))
-    (cwd / ".claude" / "settings.local.json").write_text(json.dumps(filled(group.settings, cwd)))
+    (cwd / ".claude" / "settings.local.json").write_text(json.dumps(fill_folders(group.settings, cwd)))
     subprocess.run(["git", "init", "-q", str(cwd)], check=True)
     calls = [
-        {"type": "tool_use", "id": f"toolu_{i}", "name": r.tool, "input": given(r, cwd)} for i, r in enumerate(rows)
+        {"type": "tool_use", "id": f"toolu_{i}", "name": r.tool, "input": build_input(r, cwd)}
+        for i, r in enumerate(rows)
     ]
     replies = [*({"content": [call]} for call in calls), "done"]
     words = [str(client(version)), "-p", "go", "--model", MODEL, "--output-format", "json"]
@@ -80,10 +81,10 @@ def _outcome(call: str, denials: set[str], results: dict[str, str]) -> str:
 @pytest.mark.parametrize("version", [NEWEST, OLD])
 @pytest.mark.parametrize("group", groups(), ids=lambda group: group.name)
 def test_the_real_client_does_what_the_matrix_says_of_it(group: Group, version: str) -> None:
-    rows = asked(group, version)
+    rows = select_rows(group, version)
     if not rows:
         pytest.skip("this group is our own")
     with tempfile.TemporaryDirectory(prefix="interop-", ignore_cleanup_errors=True) as name:
-        outcomes = found(version, group, rows, Path(name).resolve())
+        outcomes = list_outcomes(version, group, rows, Path(name).resolve())
     expected = {(row.tool, row.given): row.newest if version == NEWEST else row.old for row in rows}
     assert {(row.tool, row.given): outcome for row, outcome in zip(rows, outcomes, strict=True)} == expected

@@ -12,13 +12,15 @@ import pytest
 from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import environment, run, scratch_folder
 
 pytestmark = pytest.mark.interop
 VERSIONS = [
-    pytest.param(version, marks=pytest.mark.skipif(bool(missing((version,))), reason="this client is not installed"))
+    pytest.param(
+        version, marks=pytest.mark.skipif(bool(list_missing_clients((version,))), reason="this client is not installed")
+    )
     for version in (NEWEST, "2.1.45")
 ]
 COPYING = {"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "1"}
@@ -85,6 +87,24 @@ def test_a_real_client_rewinds_files_of_our_session(base: Path, version: str, tu
     assert read_files(here.cwd) == STATES[2]
     run_client(here, version, "--resume", here.session[0]["sessionId"], "--rewind-files", (FIRST, SECOND)[turn])
     assert read_files(here.cwd) == STATES[turn]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_real_client_rewinds_files_of_our_fork_to_before_it_began(base: Path, version: str) -> None:
+    fork = "11111111-2222-4333-8444-666666666666"
+    with Api(scenario=build_scenario(base.resolve() / "project")) as api:
+        here = Desk(base, api)
+        here.trust()
+        (here.cwd / "kept.txt").write_text("old\n")
+        for uuid, words in ((FIRST, ("--session-id", SESSION)), (SECOND, ("--resume", SESSION, "--fork-session"))):
+            more = ("--session-id", fork) if uuid == SECOND else ()
+            talk = Talk(here, "--permission-mode", "acceptEdits", *words, *more, environ=COPYING)
+            talk.say(user("go on", uuid=uuid))
+            talk.until("result")
+            assert talk.end() == 0
+    assert read_files(here.cwd) == STATES[2]
+    run_client(here, version, "--resume", fork, "--rewind-files", FIRST)
+    assert read_files(here.cwd) == STATES[0]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from tests.agent.talk import MODEL, STORIES, Line, Story, answer, cut_off, plain, rows, text, thought, use
+from tests.agent.talk import MODEL, STORIES, Line, Story, answer, build_thinking, cut_off, plain, rows, text, use
 from tests.agent.test_record import ONCE, ROOT
-from tests.agent.waiting import HANG
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.agent.waits import HANG
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 from tests.interop.digest import difference, digests
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
@@ -36,7 +36,9 @@ from turnlog.errors import Busy
 
 pytestmark = pytest.mark.interop
 VERSIONS = [
-    pytest.param(version, marks=pytest.mark.skipif(bool(missing((version,))), reason="this client is not installed"))
+    pytest.param(
+        version, marks=pytest.mark.skipif(bool(list_missing_clients((version,))), reason="this client is not installed")
+    )
     for version in (NEWEST, OLD)
 ]
 ESCAPE = re.compile(r"\x1b\[[0-9;?<>=]*[a-zA-Z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]|\x1b.")
@@ -49,7 +51,7 @@ SCENARIO: dict[str, Any] = {
             "replies": [
                 {
                     "content": [
-                        thought("First I think."),
+                        build_thinking("First I think."),
                         text("I look."),
                         use("toolu_s1", "echo one"),
                         use("toolu_s2", "echo two"),
@@ -104,7 +106,7 @@ class Home:
         assert found.status in (0, None) if found.outcome == "sent" else ended.status == 0, ended.note
         return found
 
-    def resumed(self, version: str, session: str, *words: str) -> list[Line]:
+    def list_resumed_messages(self, version: str, session: str, *words: str) -> list[Line]:
         """What a client sends when it resumes a session; it works on a copy of the home."""
         home = self.base / f"copy-{version}-{session}"
         shutil.copytree(self.home, home)
@@ -136,14 +138,14 @@ def same(client_sent: list[Line], turnlog_sends: list[Line]) -> None:
 def test_what_is_written_here_is_sent_there_as_it_would_be_here(home: Home, story: Story, version: str) -> None:
     record = home.new()
     story(record)
-    same(home.resumed(version, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(version, record.session_id), ours(record.path))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_thinking_goes_there_with_its_signature(home: Home, version: str) -> None:
     record = home.new()
     STORIES["thinking"](record)
-    sent = [block for message in home.resumed(version, record.session_id) for block in message["content"]]
+    sent = [block for message in home.list_resumed_messages(version, record.session_id) for block in message["content"]]
     kept = {block["signature"] for block in sent if isinstance(block, dict) and block["type"] == "thinking"}
     assert kept == {"c2lnbmVk", "b3RoZXI="}
 
@@ -155,13 +157,13 @@ def test_a_session_whose_last_line_is_torn_is_taken_up_there_and_here(home: Home
     STORIES["parallel"](record)
     record.write_prompt("One more " + "x" * 400)
     record.path.write_bytes(record.path.read_bytes()[:-cut])
-    same(home.resumed(version, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(version, record.session_id), ours(record.path))
     found = load_resumable_session(record.path)
     again = continue_in_place(found, home.cwd)
     again.write_prompt("Once again")
     again.write_answer(answer("Yes.", id="msg_9"))
     again.write_turn_end(5)
-    same(home.resumed(version, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(version, record.session_id), ours(record.path))
     assert ours(record.path)[-2:] == [
         {"role": "user", "content": [text("Once again")]},
         {"role": "assistant", "content": [text("Yes.")]},
@@ -175,12 +177,12 @@ def test_a_branch_that_begins_here_is_where_they_go_on(home: Home, version: str)
     first = next(row["uuid"] for row in rows(record.path) if row.get("subtype") == "turn_duration")
     branch = continue_in_place(load_resumable_session(record.path, first), home.cwd)
     branch.write_prompt("Another question")
-    same(home.resumed(version, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(version, record.session_id), ours(record.path))
     assert "Another question" in json.dumps(ours(record.path))
     assert "And what is in it?" not in json.dumps(ours(record.path))
     branch.write_answer(answer("Another answer.", id="msg_7"))
     branch.write_turn_end(5)
-    same(home.resumed(version, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(version, record.session_id), ours(record.path))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -195,7 +197,7 @@ def test_what_was_cut_off_or_copied_here_is_the_same_there(home: Home, version: 
         again.write_result("toolu_8", CallResult("eight"))
         again.write_answer(answer("Done.", id="msg_9"))
         again.write_turn_end(5)
-        same(home.resumed(version, again.session_id), ours(again.path))
+        same(home.list_resumed_messages(version, again.session_id), ours(again.path))
         assert len(ours(again.path)) == len(found.messages) + 4
 
 
@@ -221,7 +223,7 @@ def test_a_session_whose_writer_was_killed_is_taken_up_there(home: Home, version
     goal = SessionRecord.create_session(home.config, home.cwd, path.stem).path
     goal.parent.mkdir(parents=True)
     path.rename(goal)
-    same(home.resumed(version, goal.stem), ours(goal))
+    same(home.list_resumed_messages(version, goal.stem), ours(goal))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -294,7 +296,7 @@ def of_the_client(home: Home, version: str) -> Path:
 def test_what_they_write_is_sent_from_here_as_the_newest_would_send_it(home: Home, version: str) -> None:
     path = of_the_client(home, version)
     found = load_resumable_session(path)
-    same(home.resumed(NEWEST, path.stem), found.messages)
+    same(home.list_resumed_messages(NEWEST, path.stem), found.messages)
     said = json.dumps(found.messages)
     assert all(f"toolu_s{number}" in said for number in range(1, 5))
     assert [
@@ -318,7 +320,7 @@ def test_a_session_goes_there_and_back_and_there_again(home: Home, version: str)
     assert find_latest_session([home.config], home.cwd) == path
     again = continue_in_place(load_resumable_session(path), home.cwd)
     STORIES["errors"](again)
-    same(home.resumed(NEWEST, path.stem), ours(path))
+    same(home.list_resumed_messages(NEWEST, path.stem), ours(path))
     said = json.dumps(ours(path))
     for words in (
         "Do it all",
@@ -338,7 +340,7 @@ def test_a_compaction_of_theirs_is_a_compaction_here(home: Home, version: str) -
     plain(record)
     home.ask(version, "/compact", "--resume", record.session_id)
     home.ask(version, "What now?", "--resume", record.session_id)
-    same(home.resumed(NEWEST, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(NEWEST, record.session_id), ours(record.path))
     assert "Mock summary" in json.dumps(ours(record.path)[0])
 
 
@@ -347,5 +349,5 @@ def test_a_call_that_was_cut_off_here_is_finished_there_and_the_reverse(home: Ho
     record = home.new()
     cut_off(record)
     home.ask(version, "Never mind", "--resume", record.session_id)
-    same(home.resumed(NEWEST, record.session_id), ours(record.path))
+    same(home.list_resumed_messages(NEWEST, record.session_id), ours(record.path))
     assert load_resumable_session(record.path).open_calls == ()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.agent.interop.side_by_side import HERE, Call, Outcome, theirs
 from tests.agent.tools.workshop import Clerk, Workshop
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run
 from turnlog.agent.tools.bash import Bash
@@ -20,7 +20,7 @@ from turnlog.agent.tools.kill_shell import KillShell
 from turnlog.agent.tools.tool import Tool
 from turnlog.agent.tools.web_search import WebSearch
 
-pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(missing()), reason="no client")]
+pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(list_missing_clients()), reason="no client")]
 
 TOOLS: dict[str, Tool] = {"Bash": Bash(), "KillShell": KillShell()}
 KEPT = re.compile(r"(saved to: |Path\": \")\S*/tool-results/\w+\.txt")
@@ -155,7 +155,7 @@ def test_a_command_that_times_out_is_told_and_recorded_alike(tmp_path: Path, sho
     (tmp_path / "theirs").mkdir()
     moved, slept = theirs((tmp_path / "theirs").resolve(), NEWEST, furnish, given)
     mine, paused = ours(shop, given)
-    assert _opening(mine.content) == _opening(moved.content)
+    assert _cut_opening(mine.content) == _cut_opening(moved.content)
     assert mine.keys == moved.keys
     assert {key: mine.structured[key] for key in ("stdout", "timedOutAfterMs")} == {
         key: moved.structured[key] for key in ("stdout", "timedOutAfterMs")
@@ -169,11 +169,11 @@ def test_a_background_command_is_told_and_recorded_alike(tmp_path: Path, shop: W
     for mine, other in zip(
         ours(shop, given), theirs((tmp_path / "theirs").resolve(), NEWEST, furnish, given), strict=True
     ):
-        assert _opening(mine.content) == _opening(other.content)
+        assert _cut_opening(mine.content) == _cut_opening(other.content)
         assert mine.keys == other.keys
 
 
-def _opening(text: str) -> str:
+def _cut_opening(text: str) -> str:
     """What both say: that it runs, and where it writes; which tools help further is each client's own."""
     return re.sub(r"\b(ID: )\w+|(written to: )\S+", r"\1\2", text[: text.index("You will be notified when")])
 
@@ -221,7 +221,7 @@ FAILED: list[dict[str, Any]] = [
 ]
 
 
-def searched(base: Path, blocks: list[dict[str, Any]], given: dict[str, Any]) -> tuple[str, Any, Any]:
+def run_search(base: Path, blocks: list[dict[str, Any]], given: dict[str, Any]) -> tuple[str, Any, Any]:
     """What the newest client makes of a search: the text, the record, and the server tool that it asked for."""
     home, folder = base / "home", base / "demo"
     (home / "tmp").mkdir(parents=True)
@@ -249,7 +249,7 @@ def test_a_search_is_asked_for_told_and_recorded_alike(
     given = {"query": "sessions", **more}
     shop = Workshop(tmp_path / "ours", Clerk(blocks=blocks))
     mine = shop.call(WebSearch(), **given)
-    text, record, asked = searched(tmp_path / "theirs", blocks, given)
+    text, record, asked = run_search(tmp_path / "theirs", blocks, given)
     assert mine.content == text
     assert mine.structured | {"durationSeconds": 0} == record | {"durationSeconds": 0}
     assert shop.clerk.consulted[0].tools == asked

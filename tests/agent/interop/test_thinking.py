@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.agent.desk import Desk, script
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import environment, run, scratch_folder
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing((NEWEST,))), reason="this client is not installed"),
+    pytest.mark.skipif(bool(list_missing_clients((NEWEST,))), reason="this client is not installed"),
 ]
 COMPARED = ("thinking", "output_config", "max_tokens")
 

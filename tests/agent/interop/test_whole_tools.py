@@ -18,13 +18,13 @@ import pytest
 
 from tests.agent.interop.side_by_side import HERE, Call, Furnish, Outcome
 from tests.agent.interop.through import Machine, Told
-from tests.interop.clients import NEWEST, OLD, missing
+from tests.interop.clients import NEWEST, OLD, list_missing_clients
 
-pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(missing()), reason="no client")]
+pytestmark = [pytest.mark.interop, pytest.mark.skipif(bool(list_missing_clients()), reason="no client")]
 NUMBERS = "".join(f"{number}\n" for number in range(1, 61))
 
 
-def nothing(folder: Path) -> None:
+def leave_empty(folder: Path) -> None:
     """An empty project."""
 
 
@@ -46,7 +46,7 @@ def same(mine: Outcome, other: Outcome) -> None:
 # -- inputs
 
 
-def asking(*questions: tuple[str, ...]) -> Call:
+def build_question_call(*questions: tuple[str, ...]) -> Call:
     made = [
         {
             "question": question,
@@ -64,19 +64,19 @@ def todo(**task: str) -> Call:
 
 
 UNFIT: list[Call] = [
-    asking(),
-    asking(("Which?", "a")),
-    asking(("Which?", "a", "b", "c", "d", "e")),
-    asking(("Which?", "a", "a")),
-    asking(("Which?", "a", "b"), ("Which?", "c", "d")),
+    build_question_call(),
+    build_question_call(("Which?", "a")),
+    build_question_call(("Which?", "a", "b", "c", "d", "e")),
+    build_question_call(("Which?", "a", "a")),
+    build_question_call(("Which?", "a", "b"), ("Which?", "c", "d")),
     ("WebFetch", {"url": "not a url", "prompt": "x"}),
     ("WebFetch", {"prompt": "x"}),
     ("WebFetch", {"url": "file:///etc/passwd", "prompt": "x"}),
     ("WebFetch", {"url": "https://u:p@example.com/", "prompt": "x"}),
     ("WebSearch", {"query": "x"}),
     ("WebSearch", {"query": "xx", "allowed_domains": ["a"], "blocked_domains": ["b"]}),
-    ("Task", {"description": "d", "prompt": "p"}),
-    ("Task", {"prompt": "p"}),
+    ("Task", {"description": "d", "subagent_type": "x"}),
+    ("Task", {"prompt": "p", "subagent_type": "x"}),
     todo(content="", status="pending", activeForm=""),
     todo(content="", status="bad", activeForm="x"),
     todo(content="", activeForm="x"),
@@ -87,16 +87,16 @@ UNFIT: list[Call] = [
 
 
 def test_what_a_tool_does_not_take_is_told_alike(tmp_path: Path) -> None:
-    ours, theirs = both(tmp_path, OLD, nothing, UNFIT)
+    ours, theirs = both(tmp_path, OLD, leave_empty, UNFIT)
     for mine, other in zip(ours.outcomes, theirs.outcomes, strict=True):
         same(mine, other)
 
 
 def test_where_nobody_can_be_asked_questions_and_plans_are_errors_everywhere(tmp_path: Path) -> None:
-    calls = [asking(("Which?", "a", "b")), ("ExitPlanMode", {"plan": "# Do it"})]
+    calls = [build_question_call(("Which?", "a", "b")), ("ExitPlanMode", {"plan": "# Do it"})]
     for version in (OLD, NEWEST):
         (tmp_path / version).mkdir()
-        for told in both(tmp_path / version, version, nothing, calls):
+        for told in both(tmp_path / version, version, leave_empty, calls):
             assert [(one.is_error, one.keys) for one in told.outcomes] == [(True, "str")] * 2
 
 
@@ -112,18 +112,39 @@ def with_agent(folder: Path) -> None:
 
 
 def test_a_sub_agent_reports_alike(tmp_path: Path) -> None:
-    calls: list[Call] = [("Task", {"description": "do it", "prompt": "Do it well", "subagent_type": "helper"})]
+    calls: list[Call] = [
+        (
+            "Task",
+            {"description": "do it", "prompt": "Do it well", "subagent_type": "helper", "run_in_background": False},
+        )
+    ]
     agent = {"kind": "agent", "replies": [WORK, {"content": [{"type": "text", "text": "The report."}]}]}
     (mine,), (other,) = (told.outcomes for told in both(tmp_path, OLD, with_agent, calls, others=[agent]))
     assert _anonymous(mine.content[0]) == _anonymous(other.content[0])
     assert mine.content[1]["text"].split()[0] == other.content[1]["text"].split()[0] == "agentId:"
-    assert mine.keys == other.keys
+    assert mine.structured.keys() - other.structured.keys() == {"agentType", "resolvedModel"}  # of newer clients
+    assert other.structured.keys() <= mine.structured.keys()
     fixed = ("status", "prompt", "content", "totalToolUseCount")
     assert [mine.structured[key] for key in fixed] == [other.structured[key] for key in fixed]
     for record in (mine.structured, other.structured):  # the tokens are those of the last answer alone
         usage = record["usage"]
         assert record["totalTokens"] == usage["input_tokens"] + usage["output_tokens"]
         assert mine.structured["usage"].keys() >= {"input_tokens", "output_tokens", "cache_read_input_tokens"}
+
+
+def test_a_sub_agent_works_in_the_background_unless_the_model_waits(tmp_path: Path) -> None:
+    agent = {"kind": "agent", "replies": [{"content": [{"type": "text", "text": "The report."}]}]}
+    for number, (given, status) in enumerate((({}, "async_launched"), ({"run_in_background": False}, "completed"))):
+        (tmp_path / str(number)).mkdir()
+        calls: list[Call] = [("Task", {"description": "d", "prompt": "p", "subagent_type": "helper", **given})]
+        both_told = both(tmp_path / str(number), NEWEST, with_agent, calls, others=[agent])
+        assert [_find_launch(told.rows)["status"] for told in both_told] == [status, status]
+
+
+def _find_launch(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    results = [row["toolUseResult"] for row in rows if isinstance(row.get("toolUseResult"), dict)]
+    (found,) = [result for result in results if "agentId" in result]
+    return dict(found)
 
 
 def test_an_agent_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
@@ -235,7 +256,7 @@ LATER = [
 ]
 
 
-def resumed(base: Path, version: str | None) -> Told:
+def run_resumed(base: Path, version: str | None) -> Told:
     """Some files are seen; some of them are changed, `h` is only touched; and the session goes on."""
     base.mkdir()
     machine = Machine(base.resolve(), version, letters)
@@ -249,7 +270,7 @@ def resumed(base: Path, version: str | None) -> Told:
 
 
 def test_a_session_that_goes_on_knows_its_files_as_far_as_they_are_unchanged(tmp_path: Path) -> None:
-    ours, theirs = resumed(tmp_path / "ours", None), resumed(tmp_path / "theirs", NEWEST)
+    ours, theirs = run_resumed(tmp_path / "ours", None), run_resumed(tmp_path / "theirs", NEWEST)
     for mine, other in zip(ours.outcomes, theirs.outcomes, strict=True):
         assert (mine.content, mine.is_error) == (other.content, other.is_error), mine.call
         assert mine.keys == other.keys, mine.call
@@ -262,7 +283,7 @@ ELSEWHERE = "sleep 1.1; sed 's/^10$/ten/; s/^30$/thirty/; 50d' w.txt > t; cat t 
 
 def test_what_others_did_to_a_file_that_the_model_wrote_is_shown_alike(tmp_path: Path) -> None:
     calls = [put("w", NUMBERS), shell(ELSEWHERE), shell("true"), edit("w", "ten", "TEN")]
-    ours, theirs = both(tmp_path, NEWEST, nothing, calls)
+    ours, theirs = both(tmp_path, NEWEST, leave_empty, calls)
     assert _changes(ours) == _changes(theirs) != []
     assert ours.outcomes[-1].content == theirs.outcomes[-1].content
 
@@ -374,7 +395,7 @@ def test_a_command_in_the_background_is_ended_alike(tmp_path: Path) -> None:
         ("KillShell", {"shell_id": "{{shell}}"}),
         ("KillShell", {"shell_id": "{{shell}}"}),
     ]
-    ours, theirs = both(tmp_path, NEWEST, nothing, calls, capture={"shell": r"with ID: (\w+)"})
+    ours, theirs = both(tmp_path, NEWEST, leave_empty, calls, capture={"shell": r"with ID: (\w+)"})
     same(_nameless(ours.outcomes[1], ours), _nameless(theirs.outcomes[1], theirs))
     assert ours.outcomes[2].is_error
     assert theirs.outcomes[2].is_error

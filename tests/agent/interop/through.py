@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from tests.agent.interop.side_by_side import Call, Furnish, Outcome, _here, _plain, _records, _results, _there
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from tests.interop.clients import client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run

@@ -78,12 +78,12 @@ def guard(cwd: Path, group: Group) -> SettingsGuard:
     """The guard of a group."""
     home = cwd.parent / "home"
     settings = load_settings(
-        cwd, home / ".claude", is_trusted=True, flags=[filled(group.settings, cwd)], managed=home / "none"
+        cwd, home / ".claude", is_trusted=True, flags=[fill_folders(group.settings, cwd)], managed=home / "none"
     )
     return SettingsGuard(settings, group.mode, home=home)
 
 
-def given(row: Row, cwd: Path) -> dict[str, str]:
+def build_input(row: Row, cwd: Path) -> dict[str, str]:
     """What a call of the row is given."""
     further = {
         "Bash": {"description": "d"},
@@ -94,11 +94,11 @@ def given(row: Row, cwd: Path) -> dict[str, str]:
         "Grep": {"pattern": "a"},
         "Task": {"description": "d", "prompt": "p"},
     }
-    value: str = filled(row.given, cwd)
+    value: str = fill_folders(row.given, cwd)
     return {_GIVEN.get(row.tool, "file_path"): value, **further.get(row.tool, {})}
 
 
-def filled(value: Any, cwd: Path) -> Any:
+def fill_folders(value: Any, cwd: Path) -> Any:
     """Put the real folders in the place of $CWD, $BASE and $HOMEDIR."""
     text = json.dumps(value)
     for name, folder in (("$CWD", cwd), ("$BASE", cwd.parent), ("$HOMEDIR", cwd.parent / "home")):

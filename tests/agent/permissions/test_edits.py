@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.tools.call_result import Workspace
 

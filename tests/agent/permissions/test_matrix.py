@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .machine import Group, furnish, given, groups, guard, place
+from .machine import Group, build_input, furnish, groups, guard, place
 
 GROUPS = groups()
 ORDINARY = {"allow rules", "read-only", "everyday commands", "accept edits", "files by default", "paths allowed"}
@@ -18,7 +18,9 @@ def test_each_call_is_decided_as_the_matrix_says(group: Group, tmp_path: Path) -
     cwd = furnish(tmp_path.resolve())
     judge = guard(cwd, group)
 
-    found = {(row.tool, row.given): judge.decide(row.tool, given(row, cwd), place(cwd)).verdict for row in group.rows}
+    found = {
+        (row.tool, row.given): judge.decide(row.tool, build_input(row, cwd), place(cwd)).verdict for row in group.rows
+    }
 
     assert found == {(row.tool, row.given): row.verdict for row in group.rows}
 
@@ -44,6 +46,6 @@ def test_whatever_is_not_allowed_says_why(tmp_path: Path) -> None:
     for group in GROUPS:
         cwd = furnish(tmp_path.resolve() / "here")
         judge = guard(cwd, group)
-        decisions = [judge.decide(row.tool, given(row, cwd), place(cwd)) for row in group.rows]
+        decisions = [judge.decide(row.tool, build_input(row, cwd), place(cwd)) for row in group.rows]
         assert [one for one in decisions if one.verdict != "allow" and not one.reason] == []
         shutil.rmtree(tmp_path / "here")

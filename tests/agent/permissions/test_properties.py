@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.tools.call_result import Workspace
 
@@ -92,7 +92,7 @@ def here() -> Path:
     return Path(mkdtemp(prefix="turnlog-guard-")).resolve()
 
 
-def decided(command: str, *, deny: tuple[str, ...] = (), allow: tuple[str, ...] = ("Bash(npm:*)",)) -> str:
+def decide_command(command: str, *, deny: tuple[str, ...] = (), allow: tuple[str, ...] = ("Bash(npm:*)",)) -> str:
     guard = SettingsGuard(flags(here(), allow=allow, deny=deny), home=here() / "home")
     return guard.decide("Bash", {"command": command}, Workspace(here(), here())).verdict
 
@@ -126,7 +126,7 @@ def run_by_bash(command: str) -> set[str]:
 @example("npm a\\\\; evil")
 def test_what_is_allowed_starts_nothing_but_what_a_rule_names(text: str) -> None:
     command = "npm " + text
-    if "evil" in command and decided(command) == "allow":
+    if "evil" in command and decide_command(command) == "allow":
         assert "evil" not in run_by_bash(command), command
 
 
@@ -137,7 +137,7 @@ def test_what_is_allowed_starts_nothing_but_what_a_rule_names(text: str) -> None
 @example("npm >$ evil")
 def test_where_all_is_allowed_what_is_denied_is_not_started(text: str) -> None:
     command = text.replace("while", "").replace("for", "")
-    if "evil" in command and decided(command, deny=("Bash(evil:*)",), allow=("Bash",)) == "allow":
+    if "evil" in command and decide_command(command, deny=("Bash(evil:*)",), allow=("Bash",)) == "allow":
         assert "evil" not in run_by_bash(command), command
 
 
@@ -145,11 +145,12 @@ def test_where_all_is_allowed_what_is_denied_is_not_started(text: str) -> None:
 @given(
     st.lists(st.sampled_from(WRAPPED), min_size=1, max_size=4), st.sampled_from(["rm x", "rm", "'r'm x", "/bin/rm x"])
 )
+@example(["({})", "({})"], "rm")
 def test_a_denied_command_is_never_allowed_wherever_it_stands(wrappings: list[str], command: str) -> None:
     for wrapping in wrappings:
         command = wrapping.format(command)
     for allow in (("Bash",), ("Bash(npm:*)",), ("Bash(rm:*)", "Bash")):
-        assert decided(command, deny=("Bash(rm:*)",), allow=allow) != "allow", command
+        assert decide_command(command, deny=("Bash(rm:*)",), allow=allow) != "allow", command
 
 
 @settings(max_examples=200, deadline=None)
@@ -158,11 +159,11 @@ def test_a_command_that_no_rule_names_is_never_allowed_wherever_it_stands(wrappi
     command = "evil x"
     for wrapping in wrappings:
         command = wrapping.format(command)
-    assert decided(command) == "ask", command
+    assert decide_command(command) == "ask", command
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_gets_a_decision(text: str) -> None:
-    assert decided(text) in ("allow", "ask", "deny")
-    assert decided(text, deny=("Bash(rm:*)",), allow=("Bash",)) in ("allow", "ask", "deny")
+    assert decide_command(text) in ("allow", "ask", "deny")
+    assert decide_command(text, deny=("Bash(rm:*)",), allow=("Bash",)) in ("allow", "ask", "deny")

@@ -73,13 +73,13 @@ def linked_parts(root: Path) -> Path:
     return root / "b"
 
 
-def nested(root: Path) -> Path:
+def make_nested(root: Path) -> Path:
     lay_out(root / "b" / ".git", settings())
     return root / "b"
 
 
 def nested_and_deeper(root: Path) -> Path:
-    (nested(root) / "deep" / "er").mkdir(parents=True)
+    (make_nested(root) / "deep" / "er").mkdir(parents=True)
     return root / "b" / "deep" / "er"
 
 
@@ -129,7 +129,7 @@ def reached_by_a_link(root: Path) -> Path:
 
 
 LAYOUTS = [
-    *(bare, dangling_head, common_folder, linked_parts, nested, nested_and_deeper, git_file, git_link),
+    *(bare, dangling_head, common_folder, linked_parts, make_nested, nested_and_deeper, git_file, git_link),
     *(git_file_past_the_trusted_one, below_a_bare_one, reached_by_a_link),
     *(git_file_with_a_blank_behind_the_name, git_file_with_a_blank_before_the_name),
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.workshop import Workshop
-from tests.agent.waiting import wait_until
+from tests.agent.waits import wait_until
 from turnlog.agent.tools import bash, shell_process
 from turnlog.agent.tools.bash import Bash, build_command_environment
 from turnlog.agent.tools.call_result import CallResult, ToolError

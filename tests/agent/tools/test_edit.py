@@ -17,14 +17,14 @@ def room(tmp_path: Path) -> Room:
     return Room(tmp_path / "demo")
 
 
-def seen(room: Room, content: str | bytes, name: str = "a.txt") -> Path:
+def write_seen_file(room: Room, content: str | bytes, name: str = "a.txt") -> Path:
     path = room.write(name, content)
     room.read(name)
     return path
 
 
 def test_a_string_gives_way_to_another(room: Room) -> None:
-    path = seen(room, "one\ntwo\nthree\n")
+    path = write_seen_file(room, "one\ntwo\nthree\n")
     told = room.edit("a.txt", "two", "2")
     assert path.read_text() == "one\n2\nthree\n"
     assert str(told.content).startswith(f"The file {path} has been updated successfully. (file state is current")
@@ -42,7 +42,7 @@ def test_a_string_gives_way_to_another(room: Room) -> None:
     ],
 )
 def test_what_can_not_be_replaced_is_told(room: Room, old: str, new: str, told: str) -> None:
-    path = seen(room, "a\na\n")
+    path = write_seen_file(room, "a\na\n")
     result = room.edit("a.txt", old, new)
     assert result.is_error
     assert str(result.content).startswith(f"<tool_use_error>{told}")
@@ -50,7 +50,7 @@ def test_what_can_not_be_replaced_is_told(room: Room, old: str, new: str, told: 
 
 
 def test_all_of_them_are_replaced_if_that_is_wanted(room: Room) -> None:
-    path = seen(room, "a\na\nb")
+    path = write_seen_file(room, "a\na\nb")
     told = room.edit("a.txt", "a", "$1\\1", replace_all=True)
     assert path.read_text() == "$1\\1\n$1\\1\nb"
     assert "All occurrences were successfully replaced." in str(told.content)
@@ -78,7 +78,7 @@ def test_an_empty_file_can_be_filled(room: Room) -> None:
 
 
 def test_a_file_that_changed_since_is_edited_only_where_the_string_still_stands(room: Room) -> None:
-    path = seen(room, "one\n")
+    path = write_seen_file(room, "one\n")
     room.write("a.txt", "one\ntheirs\n")
     told = room.edit("a.txt", "one", "1")
     assert path.read_text() == "1\ntheirs\n"
@@ -110,37 +110,37 @@ def test_a_file_of_which_a_part_was_read_can_be_edited(room: Room) -> None:
     ],
 )
 def test_encoding_byte_order_mark_and_line_ends_stay(room: Room, before: bytes, after: bytes) -> None:
-    path = seen(room, before)
+    path = write_seen_file(room, before)
     assert not room.edit("a.txt", "b\nc", "B\nD\nc").is_error
     assert path.read_bytes() == after
 
 
 def test_a_file_that_is_no_utf_8_is_not_edited(room: Room) -> None:
     for content in (b"caf\xe9 x", b"\0 x"):
-        path = seen(room, content)
+        path = write_seen_file(room, content)
         told = room.edit("a.txt", "x", "y")
         assert "nothing was written" in str(told.content)
         assert path.read_bytes() == content
 
 
 def test_straight_quotes_find_curly_ones_and_become_curly(room: Room) -> None:
-    path = seen(room, "say “hello” ‘x’ don’t\n")
+    path = write_seen_file(room, "say “hello” ‘x’ don’t\n")
     room.edit("a.txt", 'say "hello"', 'say "bye" ("you")')
     room.edit("a.txt", "don't", "won't")
     assert path.read_text() == "say “bye” (“you”) ‘x’ won’t\n"
 
 
 def test_lines_that_are_taken_out_leave_no_empty_line(room: Room) -> None:
-    path = seen(room, "a\nb\nc\n")
+    path = write_seen_file(room, "a\nb\nc\n")
     room.edit("a.txt", "b", "")
     assert path.read_text() == "a\nc\n"
 
 
 def test_spaces_at_the_ends_of_lines_are_dropped_but_not_in_markdown(room: Room) -> None:
-    path = seen(room, "a\n")
+    path = write_seen_file(room, "a\n")
     room.edit("a.txt", "a", "b  \nc ")
     assert path.read_text() == "b\nc\n"
-    path = seen(room, "a\n", "a.md")
+    path = write_seen_file(room, "a\n", "a.md")
     room.edit("a.md", "a", "b  \nc ")
     assert path.read_text() == "b  \nc \n"
 

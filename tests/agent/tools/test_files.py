@@ -11,14 +11,14 @@ from turnlog.agent.tools.seen_files import SeenFiles
 NOW = datetime.now(UTC)
 
 
-def noted(path: Path, text: str, *, whole: bool = True) -> SeenFiles:
+def note_file(path: Path, text: str, *, whole: bool = True) -> SeenFiles:
     path.write_text(text)
     files = SeenFiles()
     files.note_seen(path, path.stat(), text if whole else None)
     return files
 
 
-def changed(files: SeenFiles, path: Path) -> bool:
+def is_file_changed(files: SeenFiles, path: Path) -> bool:
     return files.is_changed(path, path.stat(), path.read_text())
 
 
@@ -27,32 +27,32 @@ def test_a_file_that_nobody_read_is_not_known(tmp_path: Path) -> None:
 
 
 def test_a_file_is_known_by_all_its_names(tmp_path: Path) -> None:
-    files = noted(tmp_path / "a", "x")
+    files = note_file(tmp_path / "a", "x")
     (tmp_path / "link").symlink_to("a")
     assert files.is_seen(tmp_path / "link")
 
 
 def test_a_file_that_was_only_touched_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    files = noted(path, "x")
+    files = note_file(path, "x")
     os.utime(path, (1, 1))
-    assert not changed(files, path)
+    assert not is_file_changed(files, path)
 
 
 def test_a_file_with_another_text_is_changed(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    files = noted(path, "x")
+    files = note_file(path, "x")
     path.write_text("yy")
-    assert changed(files, path)
+    assert is_file_changed(files, path)
 
 
 def test_a_file_of_which_a_part_was_read_is_changed_when_it_was_touched(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    files = noted(path, "x", whole=False)
+    files = note_file(path, "x", whole=False)
     assert not files.is_seen_whole(path)
-    assert not changed(files, path)
+    assert not is_file_changed(files, path)
     os.utime(path, (1, 1))
-    assert changed(files, path)
+    assert is_file_changed(files, path)
 
 
 def test_a_file_of_an_earlier_run_is_unchanged_if_nobody_wrote_it_since(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_file_of_an_earlier_run_is_unchanged_if_nobody_wrote_it_since(tmp_path
     path.write_text("x")
     files = SeenFiles()
     files.recall_seen(path, NOW + timedelta(hours=1), None)
-    assert not changed(files, path)
+    assert not is_file_changed(files, path)
 
 
 def test_a_file_of_an_earlier_run_that_was_written_since_is_unchanged_only_with_the_same_text(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_file_of_an_earlier_run_that_was_written_since_is_unchanged_only_with_
     for text, is_changed in [("x", False), ("y", True), (None, True)]:
         files = SeenFiles()
         files.recall_seen(path, NOW - timedelta(hours=1), text)
-        assert changed(files, path) is is_changed
+        assert is_file_changed(files, path) is is_changed
 
 
 def test_a_file_that_was_written_in_the_millisecond_in_which_it_was_told_of_is_unchanged(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_file_that_was_written_in_the_millisecond_in_which_it_was_told_of_is_u
         os.utime(path, ns=(0, round(told.timestamp() * 1000) * 1_000_000 + nanoseconds))
         files = SeenFiles()
         files.recall_seen(path, told, None)
-        assert changed(files, path) is is_changed
+        assert is_file_changed(files, path) is is_changed
 
 
 def test_a_file_of_an_earlier_run_that_is_gone_is_not_known(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from tests.agent.tools.test_grep import WAYS, furnished, posix
+from tests.agent.tools.test_grep import WAYS, make_room, posix
 
 pytestmark = posix
 
 
 @pytest.fixture(params=WAYS)
 def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
-    return furnished(tmp_path / "demo", request.param)
+    return make_room(tmp_path / "demo", request.param)
 
 
 @pytest.mark.parametrize(

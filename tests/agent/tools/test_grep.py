@@ -43,7 +43,7 @@ FILES = {
 }
 
 
-def furnished(folder: Path, way: str = "own") -> Room:
+def make_room(folder: Path, way: str = "own") -> Room:
     room = Room(folder, os.environ if way == "rg" else {**os.environ, "PATH": str(folder)})
     for at, (name, text) in enumerate(FILES.items()):
         os.utime(room.write(name, text), (1_700_000_000 + at, 1_700_000_000 + at))
@@ -53,10 +53,10 @@ def furnished(folder: Path, way: str = "own") -> Room:
 
 @pytest.fixture(params=WAYS)
 def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
-    return furnished(tmp_path / "demo", request.param)
+    return make_room(tmp_path / "demo", request.param)
 
 
-def told(room: Room, pattern: str = "hit", **more: object) -> list[str]:
+def grep_lines(room: Room, pattern: str = "hit", **more: object) -> list[str]:
     """What Grep says, line by line; `_A` stands for `-A`."""
     named = {key.replace("_", "-", 1) if key[0] == "_" else key: value for key, value in more.items()}
     return str(room.call("Grep", pattern=pattern, **named).content).split("\n")
@@ -64,11 +64,11 @@ def told(room: Room, pattern: str = "hit", **more: object) -> list[str]:
 
 def test_files_come_with_the_newest_first(room: Room) -> None:
     names = "main.rs wide.txt crlf.txt long.txt colon:1-2-x.txt .hidden.py keep.log sub/deep/c.txt sub/b.py a.py"
-    assert told(room) == ["Found 10 files", *names.split()]
+    assert grep_lines(room) == ["Found 10 files", *names.split()]
 
 
 def test_lines_come_in_the_order_of_names(room: Room) -> None:
-    assert told(room, output_mode="content") == [
+    assert grep_lines(room, output_mode="content") == [
         ".hidden.py:1:hit",
         "a.py:3:# hit one",
         "a.py:10:    return 1 # hit two hit",
@@ -84,12 +84,16 @@ def test_lines_come_in_the_order_of_names(room: Room) -> None:
 
 
 def test_lines_are_counted(room: Room) -> None:
-    assert told(room, path="a.py", output_mode="count") == ["a.py:2", "", "Found 2 total occurrences across 1 file."]
-    assert told(room, output_mode="count")[-1] == "Found 11 total occurrences across 10 files."
+    assert grep_lines(room, path="a.py", output_mode="count") == [
+        "a.py:2",
+        "",
+        "Found 2 total occurrences across 1 file.",
+    ]
+    assert grep_lines(room, output_mode="count")[-1] == "Found 11 total occurrences across 10 files."
 
 
 def test_lines_around_are_shown(room: Room) -> None:
-    assert told(room, "def|Hello", output_mode="content", _A=1, _B=1) == [
+    assert grep_lines(room, "def|Hello", output_mode="content", _A=1, _B=1) == [
         "a.py-8-",
         "a.py:9:def f():",
         "a.py-10-    return 1 # hit two hit",
@@ -97,33 +101,33 @@ def test_lines_around_are_shown(room: Room) -> None:
         "sub/b.py-4-z",
         "sub/b.py:5:Hello",
     ]
-    assert told(room, "x", path="colon:1-2-x.txt", output_mode="content") == ["No matches found"]
-    assert told(room, "y", path="sub/b.py", output_mode="content", context=1) == ["2-x", "3:y", "4-z"]
-    assert told(room, "y", path="sub/b.py", output_mode="content", _C=1, _n=False) == ["x", "y", "z"]
-    assert told(room, "short", glob="long.txt", output_mode="content", _B=1) == [
+    assert grep_lines(room, "x", path="colon:1-2-x.txt", output_mode="content") == ["No matches found"]
+    assert grep_lines(room, "y", path="sub/b.py", output_mode="content", context=1) == ["2-x", "3:y", "4-z"]
+    assert grep_lines(room, "y", path="sub/b.py", output_mode="content", _C=1, _n=False) == ["x", "y", "z"]
+    assert grep_lines(room, "short", glob="long.txt", output_mode="content", _B=1) == [
         "long.txt-1-[Omitted long context line]",
         "long.txt:2:short",
     ]
 
 
 def test_line_numbers_can_be_left_out(room: Room) -> None:
-    assert told(room, path="sub", output_mode="content", _n=False) == ["sub/b.py:hello hit", "sub/deep/c.txt:hit"]
+    assert grep_lines(room, path="sub", output_mode="content", _n=False) == ["sub/b.py:hello hit", "sub/deep/c.txt:hit"]
 
 
 def test_case_can_be_ignored(room: Room) -> None:
-    assert told(room, "HELLO", path="sub", output_mode="content", _i=True) == [
+    assert grep_lines(room, "HELLO", path="sub", output_mode="content", _i=True) == [
         "sub/b.py:1:hello hit",
         "sub/b.py:5:Hello",
     ]
 
 
 def test_a_pattern_can_go_over_lines(room: Room) -> None:
-    assert told(room, "hit.*y", path="sub", output_mode="content") == ["No matches found"]
-    assert told(room, "hit.x", path="sub", output_mode="content", multiline=True) == [
+    assert grep_lines(room, "hit.*y", path="sub", output_mode="content") == ["No matches found"]
+    assert grep_lines(room, "hit.x", path="sub", output_mode="content", multiline=True) == [
         "sub/b.py:1:hello hit",
         "sub/b.py:2:x",
     ]
-    assert told(room, "x\\ny", path="sub", output_mode="count", multiline=True)[0] == "sub/b.py:1"
+    assert grep_lines(room, "x\\ny", path="sub", output_mode="count", multiline=True)[0] == "sub/b.py:1"
 
 
 @pytest.mark.parametrize(
@@ -141,24 +145,24 @@ def test_a_pattern_can_go_over_lines(room: Room) -> None:
     ],
 )
 def test_files_can_be_chosen(room: Room, more: dict[str, str], names: str) -> None:
-    assert sorted(told(room, **more)[1:]) == sorted(names.split())
+    assert sorted(grep_lines(room, **more)[1:]) == sorted(names.split())
 
 
 def test_pages_are_told(room: Room) -> None:
-    assert told(room, head_limit=2) == ["Found 2 files limit: 2", "main.rs", "wide.txt"]
-    assert told(room, head_limit=1, offset=9) == ["Found 1 file offset: 9", "a.py"]
-    assert told(room, offset=99) == ["No entries at this offset. [Showing results with pagination = offset: 99]"]
+    assert grep_lines(room, head_limit=2) == ["Found 2 files limit: 2", "main.rs", "wide.txt"]
+    assert grep_lines(room, head_limit=1, offset=9) == ["Found 1 file offset: 9", "a.py"]
+    assert grep_lines(room, offset=99) == ["No entries at this offset. [Showing results with pagination = offset: 99]"]
     more = "[Showing results with pagination = limit: 1]"
-    assert told(room, path="a.py", output_mode="content", head_limit=1) == ["3:# hit one", "", more]
-    last = told(room, path="sub", output_mode="count", head_limit=1)[-1]
+    assert grep_lines(room, path="a.py", output_mode="content", head_limit=1) == ["3:# hit one", "", more]
+    last = grep_lines(room, path="sub", output_mode="count", head_limit=1)[-1]
     assert last == "Found 2 total occurrences across 2 files. with pagination = limit: 1"
 
 
 def test_nothing_found_is_told(room: Room) -> None:
-    assert told(room, "zzz") == ["No files found"]
-    assert told(room, "zzz", output_mode="content") == ["No matches found"]
-    assert told(room, "zzz", output_mode="count")[0] == "No matches found"
-    assert told(room, "zzz", offset=3, output_mode="content") == ["No matches found"]
+    assert grep_lines(room, "zzz") == ["No files found"]
+    assert grep_lines(room, "zzz", output_mode="content") == ["No matches found"]
+    assert grep_lines(room, "zzz", output_mode="count")[0] == "No matches found"
+    assert grep_lines(room, "zzz", offset=3, output_mode="content") == ["No matches found"]
 
 
 @pytest.mark.parametrize("more", [{"pattern": "("}, {"type": "nope"}, {"glob": "[a"}, {"glob": "{a"}])
@@ -169,47 +173,47 @@ def test_what_can_not_be_searched_for_is_told(room: Room, more: dict[str, str]) 
 
 
 def test_a_path_that_is_not_there_is_told(room: Room) -> None:
-    assert told(room, path="nope") == [
+    assert grep_lines(room, path="nope") == [
         f"Path does not exist: nope. Note: your current working directory is {room.folder}."
     ]
 
 
 def test_a_working_folder_that_is_gone_is_told(room: Room) -> None:
     room.folder.rename(room.folder.with_name("elsewhere"))
-    assert told(room)[0].startswith("Path does not exist: .")
+    assert grep_lines(room)[0].startswith("Path does not exist: .")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pipes with names")
 def test_what_has_no_end_is_not_searched(room: Room) -> None:
     os.mkfifo(room.folder / "pipe")
-    assert told(room, path="pipe") == ["Cannot search pipe: it is a device or a pipe."]
-    assert "device" in told(room, path="/dev/zero")[0]
+    assert grep_lines(room, path="pipe") == ["Cannot search pipe: it is a device or a pipe."]
+    assert "device" in grep_lines(room, path="/dev/zero")[0]
 
 
 def test_files_that_must_not_be_read_are_not_shown(room: Room) -> None:
     room.scene.is_unreadable = lambda path: path.name in ("a.py", "main.rs") or "deep" in path.parts
     names = "wide.txt crlf.txt long.txt colon:1-2-x.txt .hidden.py keep.log sub/b.py"
-    assert told(room) == ["Found 7 files", *names.split()]
-    assert told(room, "def|Hello", output_mode="content", _A=1, _B=1) == ["sub/b.py-4-z", "sub/b.py:5:Hello"]
-    assert told(room, "hit", output_mode="content", glob="{keep.log,main.rs,a.py,sub/b.py}", _A=1) == [
+    assert grep_lines(room) == ["Found 7 files", *names.split()]
+    assert grep_lines(room, "def|Hello", output_mode="content", _A=1, _B=1) == ["sub/b.py-4-z", "sub/b.py:5:Hello"]
+    assert grep_lines(room, "hit", output_mode="content", glob="{keep.log,main.rs,a.py,sub/b.py}", _A=1) == [
         "keep.log:1:hit",
         "--",
         "sub/b.py:1:hello hit",
         "sub/b.py-2-x",
     ]
-    assert told(room, output_mode="count")[-1] == "Found 7 total occurrences across 7 files."
-    assert told(room, type="rust") == ["No files found"]
+    assert grep_lines(room, output_mode="count")[-1] == "Found 7 total occurrences across 7 files."
+    assert grep_lines(room, type="rust") == ["No files found"]
 
 
 def test_a_pattern_that_looks_like_an_option_is_a_pattern(room: Room) -> None:
     room.write("dash.txt", "--files -x\n")
-    assert told(room, "--files") == ["Found 1 file", "dash.txt"]
+    assert grep_lines(room, "--files") == ["Found 1 file", "dash.txt"]
 
 
 def test_names_outside_of_the_folder_are_given_whole(room: Room, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/x.txt").write_text("hit")
-    assert told(room, path=str(tmp_path / "out")) == ["Found 1 file", str(tmp_path / "out/x.txt")]
+    assert grep_lines(room, path=str(tmp_path / "out")) == ["Found 1 file", str(tmp_path / "out/x.txt")]
 
 
 def test_the_record_has_the_shape_of_the_real_client(room: Room) -> None:
@@ -236,7 +240,7 @@ def test_the_stand_in_is_used_where_ripgrep_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_search_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    room = furnished(tmp_path / "demo")
+    room = make_room(tmp_path / "demo")
     room.write("slow.txt", "a" * 60 + "!\n")
     with pytest.raises(ToolError, match=r"longer than 0\.5 seconds"):
         run_ripgrep(
@@ -245,7 +249,7 @@ def test_a_search_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
 
 
 def test_a_search_can_be_taken_back(tmp_path: Path) -> None:
-    room = furnished(tmp_path / "demo")
+    room = make_room(tmp_path / "demo")
     room.write("slow.txt", "a" * 60 + "!\n")
     threading.Timer(0.3, room.scene.cancel.set).start()
     with pytest.raises(RequestCancelled):  # and not that it took too long, which would be another error

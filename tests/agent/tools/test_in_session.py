@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.talk import answer
 from tests.agent.test_start import Machine
-from turnlog.agent.session_starter import StartedSession
+from turnlog.agent.started_session import StartedSession
 from turnlog.model.cancel import Cancel
 from turnlog.model.scripted_model import ScriptedModel, ScriptStep
 

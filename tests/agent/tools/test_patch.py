@@ -18,7 +18,7 @@ def lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def applied(before: str, hunks: list[dict[str, Any]]) -> str:
+def apply_hunks(before: str, hunks: list[dict[str, Any]]) -> str:
     """Follow the hunks, checking every line that they speak of."""
     old, made, at = lines(before), [], 0
     for hunk in hunks:
@@ -43,7 +43,7 @@ texts = st.lists(st.sampled_from("abc"), max_size=25).map("\n".join)
 @given(texts, texts, st.sampled_from(["", "\n"]))
 def test_hunks_lead_from_one_text_to_the_other(before: str, after: str, end: str) -> None:
     hunks = build_patch(before + end, after)
-    assert applied(before + end, hunks) == after
+    assert apply_hunks(before + end, hunks) == after
     for hunk in hunks:
         assert hunk["oldLines"] == sum(line[0] in " -" for line in hunk["lines"])
         assert hunk["newLines"] == sum(line[0] in " +" for line in hunk["lines"])
@@ -79,4 +79,4 @@ def test_texts_that_have_little_in_common_are_told_as_one_block() -> None:
     after = "head\n" + "".join(f"new {n}\n" for n in range(3000)) + "tail\n"
     (hunk,) = build_patch(before, after)
     assert (hunk["oldLines"], hunk["newLines"]) == (3002, 3002)
-    assert applied(before, [hunk]) == after
+    assert apply_hunks(before, [hunk]) == after

@@ -12,7 +12,7 @@ import pytest
 
 from tests.agent.tools.test_bash import appears, see_end
 from tests.agent.tools.workshop import Workshop
-from tests.agent.waiting import HANG
+from tests.agent.waits import HANG
 from turnlog.agent.tools import shell_process
 from turnlog.agent.tools.bash import Bash
 from turnlog.agent.tools.bash_output import BashOutput
@@ -47,7 +47,7 @@ def look(shop: Workshop, shell: Shell, **more: object) -> CallResult:
     return found._replace(content=re.sub(r"\n\n<timestamp>[^<]+Z</timestamp>\Z", "", str(found.content)))
 
 
-def ended(shell: Shell) -> None:
+def wait_for_shell(shell: Shell) -> None:
     assert shell.process.ended.wait(HANG)
 
 
@@ -66,7 +66,7 @@ def test_the_model_is_told_the_id_and_the_file_at_once(shop: Workshop) -> None:
 
 def test_a_background_command_does_not_move_the_session(shop: Workshop) -> None:
     found = shop.call(Bash(), command="mkdir sub; cd sub", run_in_background=True)
-    ended(shop.shell(found))
+    wait_for_shell(shop.shell(found))
     assert shop.place.cwd == shop.root
     hint = found.structured["backgroundCwdHint"]
     assert hint.startswith(f"Session cwd remains {shop.root}")
@@ -86,7 +86,7 @@ def test_when_it_ends_there_is_one_notice(
 ) -> None:
     shell = start(shop, text, **given)
     assert shop.notices() == [NOTICE.format(shell=shell, status=status, about=about, end=end)]
-    assert shop.shells.take_notices() == []
+    assert shop.shells.notices.take_all() == []
     assert list(shop.shells.folder.iterdir()) == [shell.path]
 
 
@@ -104,7 +104,7 @@ def test_with_the_client_all_commands_end_with_all_that_they_started(shop: Works
     shop.shells.close()
     see_end(pid)
     assert shell.status == "killed"
-    assert shop.shells.take_notices() == []
+    assert shop.shells.notices.take_all() == []
     assert shell.path.read_text() == "kept\n"
 
 
@@ -114,7 +114,7 @@ def test_a_command_that_does_not_hear_is_killed(shop: Workshop, monkeypatch: pyt
     pid = int(appears(shop.root / "pid"))
     shell.stop("model")
     see_end(pid)
-    ended(shell)
+    wait_for_shell(shell)
     assert shell.process.exit_code == 137
 
 
@@ -127,7 +127,7 @@ def test_each_look_shows_what_is_new(shop: Workshop) -> None:
     assert first.content == "<status>running</status>\n\n<stdout>\none\n</stdout>"
     assert look(shop, shell).content == "<status>running</status>"
     (shop.root / "go").touch()
-    ended(shell)
+    wait_for_shell(shell)
     last = look(shop, shell)
     assert last.content == ("<status>completed</status>\n\n<exit_code>0</exit_code>\n\n<stdout>\ntwo\n</stdout>")
     assert last.structured.pop("timestamp").endswith("Z")
@@ -145,7 +145,7 @@ def test_each_look_shows_what_is_new(shop: Workshop) -> None:
 
 def test_a_filter_shows_the_lines_that_match(shop: Workshop) -> None:
     shell = start(shop, "seq 8 12")
-    ended(shell)
+    wait_for_shell(shell)
     found = look(shop, shell, filter="^1")
     assert found.structured["stdout"] == "10\n11\n12"
     assert found.structured["filterPattern"] == "^1"
@@ -159,7 +159,7 @@ def test_a_filter_that_is_none_is_refused(shop: Workshop) -> None:
 
 def test_a_look_shows_no_more_than_a_result_may_have_and_says_what_is_left(shop: Workshop) -> None:
     shell = start(shop, "seq 1 10000")
-    ended(shell)
+    wait_for_shell(shell)
     shown = ""
     while "more: call again" in str((found := look(shop, shell)).content):
         shown += found.structured["stdout"] + ("\n" if shell.path.read_bytes()[shell.shown - 1 :][:1] == b"\n" else "")
@@ -175,7 +175,7 @@ def test_a_character_that_is_half_written_waits_for_its_other_half(shop: Worksho
         shell.process.ended.wait(0.01)
     assert look(shop, shell).structured["stdout"] == "abcde"
     (shop.root / "go").touch()
-    ended(shell)
+    wait_for_shell(shell)
     assert look(shop, shell).structured["stdout"] == "ä"
 
 
@@ -189,7 +189,7 @@ def test_a_command_can_be_ended_once(shop: Workshop) -> None:
         "command": "sleep 60",
     }
     assert json.loads(str(found.content)) == found.structured
-    assert shop.shells.take_notices() == []
+    assert shop.shells.notices.take_all() == []
     again = shop.call(KillShell(), shell_id=shell.id)
     assert again.content == f"<tool_use_error>Task {shell.id} is not running (status: killed)</tool_use_error>"
 

@@ -113,7 +113,7 @@ def fetch(shop: Workshop, url: str, tool: WebFetch | None = None, **more: object
     return shop.call(tool or WebFetch(), url=url, prompt="What is it?", **more)
 
 
-def seen(shop: Workshop) -> str:
+def get_consulted_page(shop: Workshop) -> str:
     """The page as the small model was shown it."""
     return shop.clerk.consulted[-1].prompt.split("\n---\n")[1]
 
@@ -130,7 +130,7 @@ def test_a_page_becomes_text_and_the_model_answers(site: Callable[[Answers], Sit
         "result": "It is good.",
         "url": f"{here.url}/page",
     }
-    assert seen(shop) == TEXT
+    assert get_consulted_page(shop) == TEXT
     assert shop.clerk.consulted[0].prompt.endswith("\n---\n\nWhat is it?")
     assert here.agents[0].startswith("turnlog/")
 
@@ -139,7 +139,7 @@ def test_a_page_becomes_text_and_the_model_answers(site: Callable[[Answers], Sit
 def test_what_is_text_already_stays_as_it_is(site: Callable[[Answers], Site], shop: Workshop, kind: str) -> None:
     here = site({"/x": (200, b"<p>{}", {"content-type": kind})})
     fetch(shop, f"{here.url}/x")
-    assert seen(shop) == "<p>{}"
+    assert get_consulted_page(shop) == "<p>{}"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_page_is_read_in_its_own_encoding(
 ) -> None:
     here = site({"/x": (200, body, {"content-type": kind})})
     fetch(shop, f"{here.url}/x")
-    assert seen(shop) == "grün"
+    assert get_consulted_page(shop) == "grün"
 
 
 def test_a_page_is_kept_for_a_while(site: Callable[[Answers], Site], shop: Workshop) -> None:
@@ -179,7 +179,7 @@ def test_a_page_that_was_kept_too_long_is_fetched_again(
 def test_a_redirect_on_the_same_host_is_followed(site: Callable[[Answers], Site], shop: Workshop) -> None:
     here = site({"/a": (302, b"", {"location": "/b"}), "/b": html("there")})
     assert fetch(shop, f"{here.url}/a").content == "It is good."
-    assert seen(shop) == "there"
+    assert get_consulted_page(shop) == "there"
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ def test_a_long_page_is_read_in_parts(site: Callable[[Answers], Site], shop: Wor
         "[WebFetch note: this page's text is 100005 characters long and the answer above covers only characters 0 to "
         "100000; the final 5 were not read — to read on, call WebFetch again with the same url and offset: 100000.]"
     )
-    assert seen(shop).startswith("a" * 100_000 + "\n\n[")
+    assert get_consulted_page(shop).startswith("a" * 100_000 + "\n\n[")
     last = fetch(shop, f"{here.url}/a", tool, offset=100_000)
     assert last.content == "It is good."
-    assert seen(shop) == "bbbbb"
+    assert get_consulted_page(shop) == "bbbbb"
 
 
 def test_behind_the_end_of_a_page_there_is_nothing_to_ask(site: Callable[[Answers], Site], shop: Workshop) -> None:
@@ -242,7 +242,7 @@ def test_behind_the_end_of_a_page_there_is_nothing_to_ask(site: Callable[[Answer
 def test_a_packed_page_is_unpacked(site: Callable[[Answers], Site], shop: Workshop) -> None:
     here = site({"/a": html(gzip.compress(b"packed"), content_encoding="gzip")})
     fetch(shop, f"{here.url}/a")
-    assert seen(shop) == "packed"
+    assert get_consulted_page(shop) == "packed"
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.agent.waiting import wait_until
+from tests.agent.waits import wait_until
 from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.input_schema import validate_input
+from turnlog.agent.tools.notices import NoticeQueue
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shell, Shells
 from turnlog.agent.tools.tool import CallContext, Question, Tool
@@ -43,7 +44,7 @@ class Clerk:
         progress({"type": "agent_progress"})
         return CallResult("a report", {"status": "completed"})
 
-    def load_skill(self, command: object, arguments: str, context: CallContext) -> None:
+    def run_skill(self, command: object, arguments: str, context: CallContext) -> CallResult:
         """Skills are tried with the whole client."""
         raise AssertionError((command, arguments, context))
 
@@ -61,7 +62,7 @@ class Workshop:
         self.root.mkdir(parents=True)
         self.clerk = clerk or Clerk()
         self.place = Workspace(self.root, self.root)
-        self.shells = Shells(self.session / "background")
+        self.shells = Shells(self.session / "background", NoticeQueue())
         self.environ = dict(os.environ if environ is None else environ)
         self.cancel = Cancel()
         self.progress: list[Object] = []
@@ -93,7 +94,7 @@ class Workshop:
         found: list[str] = []
 
         def has_notice() -> bool:
-            found.extend(self.shells.take_notices())
+            found.extend(self.shells.notices.take_all())
             return bool(found)
 
         wait_until(has_notice)

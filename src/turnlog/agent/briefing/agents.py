@@ -1,20 +1,19 @@
 """Sub-agent types: built in, or defined by a person or project in `.claude/agents/*.md`.
 
-A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the
-system prompt of the sub-agent. If names collide, the project's definition takes precedence over the person's, and the
-person's over the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run the
-hooks.
+A definition has frontmatter (see `agent_definition`) and a body, which is the system prompt of the sub-agent. If names
+collide, the project's definition takes precedence over the person's, and the person's over the built-in one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.tools.task import AgentType
 
@@ -66,27 +65,29 @@ def load_agent_types(
     *,
     ignores_hooks: bool = False,
     plugins: Sequence[EnabledPlugin] = (),
+    sources: Collection[str] = SETTING_SOURCES,
+    is_trusted: bool = False,
 ) -> dict[str, AgentType]:
-    """Return all sub-agent types available in a folder, by name; `warn` receives a line for each skipped file."""
+    """Return all sub-agent types available in a folder, by name.
+
+    `warn` receives a line for each file that is skipped and each field that is ignored.
+    """
     types = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
-    places = [(config_dir, None), *((folder / ".claude", folder) for folder in _list_project_folders(cwd))]
+    places: list[tuple[Path, Path | None]] = [(config_dir, None)] if "user" in sources else []
+    if "project" in sources:
+        places += [(folder / ".claude", folder) for folder in _list_project_folders(cwd)]
     for place, root in places:
         if place == config_dir and root is not None:
             continue
         for path in _list_agent_files(place / "agents", root, warn):
-            kind = _read_agent_type(path, ignores_hooks)
-            if isinstance(kind, AgentType):
+            may_widen = root is None or is_trusted
+            if kind := _read_agent_type(path, warn, may_widen=may_widen, ignores_hooks=ignores_hooks):
                 types[kind.name] = kind
-            elif kind:
-                warn(f"{path}: {kind}; the sub-agent is skipped")
     for plugin in plugins:
         for path in _list_agent_files(plugin.folder / "agents", plugin.folder, warn):
-            kind = _read_agent_type(path, ignores_hooks)
-            if isinstance(kind, AgentType):
+            if kind := _read_agent_type(path, warn, may_widen=False, ignores_hooks=ignores_hooks):
                 name = f"{plugin.name}:{kind.name}"
                 types[name] = replace(kind, name=name)
-            elif kind:
-                warn(f"{path}: {kind}; the sub-agent is skipped")
     return types
 
 
@@ -110,29 +111,26 @@ def _list_project_folders(cwd: Path) -> list[Path]:
     return folders[top::-1]
 
 
-def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
-    """Return the sub-agent type that a file defines, or the reason to skip the file (empty without frontmatter)."""
-    from turnlog.agent import frontmatter  # most sessions have no such files
-    from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS
+def _read_agent_type(
+    path: Path, warn: Callable[[str], object], *, may_widen: bool, ignores_hooks: bool
+) -> AgentType | None:
+    """Return the sub-agent type that a file defines, or None if it defines none or is skipped."""
+    from turnlog.agent.briefing.agent_definition import parse_agent_definition  # most sessions have no such files
 
     try:
         text = read_small_file(path, MAX_AGENT_FILE_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")
     except OSError as error:
-        return error.strerror or "it can't be read"
-    document = frontmatter.split_frontmatter(text)
-    name, description = document.get_text("name"), document.get_text("description")
-    if not name or not description:
-        return f"it has no {'description' if name else 'name'}" if document.fields else ""
-    head = text.removesuffix(document.body)  # hooks are nested deeper than the fields that are parsed
-    if not ignores_hooks and "hooks" in document.fields and any(event in head for event in GUARD_EVENTS):
-        return "turnlog does not run its hooks (use --ignore-hooks to continue without them)"
-    tools = document.get_items("tools")
-    model = document.get_text("model")
-    return AgentType(
-        name,
-        description,
-        document.body.strip() or _REPORT_INSTRUCTION,
-        None if tools is None or "*" in tools else tuple(tools),
-        tuple(document.get_items("disallowedTools") or ()),
-        None if model in ("", "inherit") else model,
+        warn(f"{path}: {error.strerror or 'it can not be read'}; the sub-agent is skipped")
+        return None
+    kind = parse_agent_definition(
+        text,
+        _REPORT_INSTRUCTION,
+        lambda line: warn(f"{path}: {line}"),
+        may_widen=may_widen,
+        ignores_hooks=ignores_hooks,
     )
+    if isinstance(kind, AgentType):
+        return kind
+    if kind:
+        warn(f"{path}: {kind}; the sub-agent is skipped")
+    return None

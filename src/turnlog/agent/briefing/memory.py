@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
 
 MAX_IMPORT_DEPTH = 5
@@ -61,20 +62,22 @@ def load_memory_files(
     home: Path | None = None,
     warn: Callable[[str], object] = lambda _: None,
     is_unreadable: Callable[[Path], bool] = lambda _: False,
+    sources: Collection[str] = SETTING_SOURCES,
 ) -> list[MemoryFile]:
     """Return all instructions for a folder in sending order; `warn` receives a line for each skipped file."""
     search = _MemorySearch(cwd, home or Path.home(), external, warn, is_unreadable)
-    memory = [*search.read_file(config_dir / "CLAUDE.md", "user")]
+    memory = [*search.read_file(config_dir / "CLAUDE.md", "user")] if "user" in sources else []
     for folder in (*reversed(cwd.parents), cwd):
         claude_folder = folder / ".claude"
-        if claude_folder != config_dir:
+        if "project" in sources and claude_folder != config_dir:
             for path in (
                 folder / "CLAUDE.md",
                 claude_folder / "CLAUDE.md",
                 *search.list_rules(claude_folder / "rules", folder),
             ):
                 memory += search.read_instruction_file(path, "project", folder)
-        memory += search.read_instruction_file(folder / "CLAUDE.local.md", "local", folder)
+        if "local" in sources:
+            memory += search.read_instruction_file(folder / "CLAUDE.local.md", "local", folder)
     return memory
 
 

@@ -9,10 +9,11 @@ project that the person does not trust are not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
 
 MAX_STYLE_FILE_BYTES = 1 << 20
@@ -43,11 +44,21 @@ BUILT_IN_STYLES = (
 
 
 def find_output_style(
-    name: str, cwd: Path, config_dir: Path, plugins: Sequence[tuple[str, Path]] = (), *, is_trusted: bool
+    name: str,
+    cwd: Path,
+    config_dir: Path,
+    plugins: Sequence[tuple[str, Path]] = (),
+    *,
+    is_trusted: bool,
+    sources: Collection[str] = SETTING_SOURCES,
 ) -> OutputStyle | None:
     """Return a style by name, or None if there is none; the project's file takes precedence over the person's."""
-    places: list[tuple[str, Path, Path | None]] = [("", cwd / ".claude", cwd)] if is_trusted else []
-    places += [("", config_dir, None), *((f"{plugin}:", folder, folder) for plugin, folder in plugins)]
+    places: list[tuple[str, Path, Path | None]] = []
+    if is_trusted and "project" in sources:
+        places.append(("", cwd / ".claude", cwd))
+    if "user" in sources:
+        places.append(("", config_dir, None))
+    places += [(f"{plugin}:", folder, folder) for plugin, folder in plugins]
     found = (style for prefix, folder, root in places for style in _read_styles(prefix, folder / "output-styles", root))
     return next((style for style in (*found, *BUILT_IN_STYLES) if style.name.lower() == name.lower()), None)
 

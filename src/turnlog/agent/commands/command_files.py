@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from turnlog.agent.plugins import EnabledPlugin
+from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.tools.command_file import CommandFile
 
 MAX_COMMAND_FILE_BYTES = 1 << 20
 MAX_COMMANDS = 1000
 _NAME_PATTERN = re.compile(r"[\w-]+(:[\w-]+)*")
-_UNSUPPORTED_FIELDS = {
-    "hooks": "turnlog does not run hooks of a skill",
-    "context": "turnlog can't run a skill in a sub-agent of its own (context: fork)",
-}
+_HOOKS_PROBLEM = "turnlog does not run hooks of a skill"
 
 
 def load_commands(
@@ -35,12 +33,13 @@ def load_commands(
     *,
     is_trusted: bool,
     warn: Callable[[str], object] = lambda _: None,
+    sources: Collection[str] = SETTING_SOURCES,
 ) -> dict[str, CommandFile]:
     """Return all commands and skills by name; `warn` receives a line for each file that can't be used."""
     found: dict[str, CommandFile] = {}
     project = cwd / ".claude"
-    places: list[tuple[Path, Path | None, str]] = [(config_dir, None, "")]
-    if is_trusted and os.path.realpath(project) != os.path.realpath(config_dir):
+    places: list[tuple[Path, Path | None, str]] = [(config_dir, None, "")] if "user" in sources else []
+    if "project" in sources and is_trusted and os.path.realpath(project) != os.path.realpath(config_dir):
         places.append((project, cwd, ""))
     places += [(plugin.folder, plugin.folder, plugin.name) for plugin in plugins]
     for kind in ("skills", "commands"):
@@ -82,22 +81,24 @@ def _read_command(name: str, path: Path, is_skill: bool, plugin_root: str) -> Co
         return error.strerror or "it can't be read"
     document = split_frontmatter(text)
     model = document.get_text("model")
-    problems = [why for field, why in _UNSUPPORTED_FIELDS.items() if field in document.fields]
     body = document.body.strip()
+    about = document.get_text("description") or next(iter(body.splitlines()), "")
     return CommandFile(
         name,
         path,
         body,
-        document.get_text("description") or next(iter(body.splitlines()), ""),
+        " - ".join(filter(None, (about, document.get_text("when_to_use")))),
         document.get_text("argument-hint"),
         tuple(document.get_text("arguments").replace(",", " ").split()),
         tuple(_list_rules(document.fields.get("allowed-tools"))),
         None if model in ("", "inherit") else model,
         is_skill,
+        document.get_text("context") == "fork",
+        document.get_text("agent"),
         document.get_text("user-invocable").lower() != "false",
         document.get_text("disable-model-invocation").lower() != "true",
         plugin_root,
-        problem=problems[0] if problems else "",
+        problem=_HOOKS_PROBLEM if "hooks" in document.fields else "",
     )
 
 

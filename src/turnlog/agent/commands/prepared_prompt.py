@@ -57,8 +57,15 @@ class PreparedPrompt(Struct):
 class PromptHost(Protocol):
     """The parts of the loop that preparing a prompt needs."""
 
-    setup: AgentSetup
-    record: SessionRecord
+    @property
+    def setup(self) -> AgentSetup:
+        """The setup of the session."""
+        ...
+
+    @property
+    def record(self) -> SessionRecord:
+        """The record of the session."""
+        ...
 
     @property
     def tell(self) -> Callable[[TurnEvent], None]:
@@ -69,6 +76,14 @@ class PromptHost(Protocol):
         """Build the context of a call that the client makes itself."""
         ...
 
+    def find_shell_obstacle(self, command: str, cancel: Cancel) -> str:
+        """Return why hooks forbid a shell command of a command's file; "" if they don't."""
+        ...
+
+    def run_forked_command(self, command: CommandFile, text: str, cancel: Cancel) -> str:
+        """Run a command in a sub-agent of its own, and return its report."""
+        ...
+
 
 def find_command(text: str, commands: Mapping[str, CommandFile]) -> tuple[CommandFile, str] | None:
     """Return the command that a prompt names, and its arguments."""
@@ -77,19 +92,24 @@ def find_command(text: str, commands: Mapping[str, CommandFile]) -> tuple[Comman
     return (command, (match[2] or "").strip()) if match and command else None
 
 
-def prepare_prompt(host: PromptHost, content: MessageContent, cancel: Cancel, *, is_typed: bool) -> PreparedPrompt:
-    """Expand the command that a prompt names and attach the files that it mentions."""
+def prepare_prompt(
+    host: PromptHost, content: MessageContent, cancel: Cancel, *, is_typed: bool, typed_text: str | None = None
+) -> PreparedPrompt:
+    """Expand the command that a prompt names and attach the files that it mentions.
+
+    With `typed_text`, only that part of the prompt names a command and mentions files."""
     text = extract_content_text(content)
-    found = find_command(text, host.setup.commands)
+    typed_text = text if typed_text is None else typed_text
+    found = find_command(text, host.setup.commands) if find_command(typed_text, host.setup.commands) else None
     if found is None:
-        return PreparedPrompt(content, attachments=_attach_mentions(host, text, cancel, is_typed=is_typed))
+        return PreparedPrompt(content, attachments=_attach_mentions(host, typed_text, cancel, is_typed=is_typed))
     command, arguments = found
     if not command.is_for_people:
         raise CommandRefused(f"/{command.name}: only the model can use this skill; ask it to")
     expansion = expand_command(host, command, arguments, cancel)
     parts = [("message", command.name), ("name", f"/{command.name}"), ("args", arguments)]
     named = "\n".join(f"<command-{tag}>{value}</command-{tag}>" for tag, value in parts if value)
-    attachments = _attach_mentions(host, arguments, cancel, is_typed=is_typed)
+    attachments = _attach_mentions(host, typed_text, cancel, is_typed=is_typed)
     known = {str(one.attachment.get("filename")) for one in attachments}
     if command.fetch is None:
         attachments += _attach_mentions(host, expansion, cancel, is_typed=False, known=known)
@@ -112,6 +132,8 @@ def expand_command(host: PromptHost, command: CommandFile, arguments: str, cance
         if decision.verdict != "allow":
             reason = decision.reason or "it needs permission"
             raise CommandRefused(f'Shell command permission check failed for pattern "{pattern}": {reason}')
+        if obstacle := host.find_shell_obstacle(shell_command, cancel):
+            raise CommandRefused(f'Shell command refused for pattern "{pattern}": {obstacle}')
     context = host.build_call_context("", cancel)
 
     def run(shell_command: str, pattern: str) -> str:

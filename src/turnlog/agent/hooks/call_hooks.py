@@ -34,6 +34,20 @@ def run_hooks_before_call(scope: HookScope, call: CallFacts, cancel: Cancel) -> 
     return report
 
 
+def find_hook_obstacle(scope: HookScope, call: CallFacts, cancel: Cancel) -> str:
+    """Run the PreToolUse hooks for a call that the client makes itself, and return why it may not run, or "".
+
+    Nobody is asked and no input is replaced then, so a hook that wants either refuses the call."""
+    report = run_hooks_before_call(scope, call, cancel)
+    if report.block_reason is not None or report.verdict == "deny":
+        return report.block_reason or report.verdict_reason or f"{_name_hook(call)} hook denied it"
+    if report.stop_reason is not None:
+        return report.stop_reason
+    if report.verdict == "ask":
+        return report.verdict_reason or "a hook requires permission"
+    return "a hook changes it" if report.updated_input is not None else ""
+
+
 def _name_hook(call: CallFacts) -> str:
     return f"PreToolUse:{TOOL_ALIASES.get(call.name, call.name)}"
 

@@ -35,6 +35,9 @@ class HookRunner:
         self._definitions += definitions
         self.send_callback = send
 
+    def list_hooks(self) -> list[HookDefinition]:
+        return list(self._definitions)
+
     def has_event(self, event: str) -> bool:
         return any(hook.event == event for hook in self._definitions)
 

@@ -10,9 +10,9 @@ from uuid import uuid4
 from msgspec import Struct
 
 from turnlog.agent.conversation import build_reminder
-from turnlog.agent.events import HookEnded, HookMessage, TurnEvent
+from turnlog.agent.events import HookEnded, HookMessage, HookStarted, TurnEvent
 from turnlog.agent.hooks.hook_answer import HookAnswer, HookVerdict, Object
-from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS, TOOL_EVENTS
+from turnlog.agent.hooks.hook_definitions import GUARD_EVENTS, TOOL_EVENTS, HookDefinition
 from turnlog.agent.hooks.hook_rows import HookPlace, HookRow, build_context_row, build_rows, build_stop_row
 from turnlog.agent.hooks.hook_runner import HookRunner
 from turnlog.agent.key_shield import build_child_environment
@@ -114,6 +114,9 @@ class HookScope:
         hooks = self.runner.select_hooks(event, subject, fits_condition)
         if not hooks:
             return HookOutcome()
+        shown = {"Task": "Agent"}.get(subject, subject) if event in TOOL_EVENTS else subject
+        name = f"{event}:{shown}" if shown and event in (*TOOL_EVENTS, "SessionStart") else event
+        ids = self._announce_start(hooks, name)
         answers = self.runner.run_hooks(
             hooks,
             {**self._build_common_input(event), **fields},
@@ -121,8 +124,7 @@ class HookScope:
             environ={**self._build_environment(), **(variables or {})},
             call=call or None,
         )
-        shown = {"Task": "Agent"}.get(subject, subject) if event in TOOL_EVENTS else subject
-        name = f"{event}:{shown}" if shown and event in (*TOOL_EVENTS, "SessionStart") else event
+        self._announce_end(answers, ids, name)
         return self._build_report(answers, HookPlace(event, name, call or str(uuid4())))
 
     def _build_common_input(self, event: str) -> dict[str, Any]:
@@ -155,8 +157,6 @@ class HookScope:
         report = HookOutcome(place.call, answers)
         for answer in answers:
             self._announce(answer, place)
-            if place.event == "SessionStart":
-                self._tell_session_start(answer, place)
             report.rows += build_rows(answer, place)
             if report.block_reason is None:
                 report.block_reason = answer.block_reason
@@ -176,10 +176,18 @@ class HookScope:
             report.stop_row = build_stop_row(place, report.stop_reason)
         return report
 
-    def _tell_session_start(self, answer: HookAnswer, place: HookPlace) -> None:
-        output, is_failed = answer.output, bool(answer.error or answer.block_reason)
-        ran = (output.stdout, output.stderr, output.exit_code, is_failed, self.record.session_id)
-        self.tell(HookEnded(place.name, place.event, *ran))
+    def _announce_start(self, hooks: Sequence[HookDefinition], name: str) -> dict[HookDefinition, str]:
+        """Report the hooks that are about to run; return their ids."""
+        ids = {hook: str(uuid4()) for hook in hooks if not hook.is_async}
+        for hook, key in ids.items():
+            self.tell(HookStarted(key, name, hook.event, self.record.session_id))
+        return ids
+
+    def _announce_end(self, answers: Sequence[HookAnswer], ids: Mapping[HookDefinition, str], name: str) -> None:
+        for answer in answers:
+            output, is_failed = answer.output, bool(answer.error or answer.block_reason)
+            ran = (output.stdout, output.stderr, output.exit_code, is_failed, self.record.session_id)
+            self.tell(HookEnded(ids[answer.hook], name, answer.hook.event, *ran))
 
     def _announce(self, answer: HookAnswer, place: HookPlace) -> None:
         """Tell the person what a hook says, and that a hook gave no answer."""

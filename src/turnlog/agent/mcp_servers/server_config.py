@@ -15,7 +15,7 @@ project's own settings can't approve it. `deniedMcpServers` and `allowedMcpServe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,13 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.agent.plugins import EnabledPlugin, read_config_object
-from turnlog.agent.settings import Settings, decode_settings, find_managed_file, rewrite_settings
+from turnlog.agent.settings import (
+    SETTING_SOURCES,
+    Settings,
+    decode_settings,
+    find_managed_file,
+    rewrite_settings,
+)
 from turnlog.agent.unsupported_feature import UnsupportedFeature
 from turnlog.entries.layout import find_state_file
 from turnlog.errors import UsageError
@@ -73,12 +79,18 @@ def find_servers(
     flags: Sequence[str] = (),
     is_strict: bool = False,
     plugins: Sequence[EnabledPlugin] = (),
+    sources: Collection[str] | None = None,
 ) -> ConfiguredServers:
-    """Return the servers of a session; `environ` provides the values of variables and must not contain keys."""
+    """Return the servers of a session; `environ` provides the values of variables and must not contain keys.
+
+    A program that names `project` in `sources` approves the servers of a trusted project, just as it runs its hooks.
+    """
     servers: dict[str, ServerConfig] = {}
     problems: list[UnsupportedFeature] = []
     unapproved: list[ServerConfig] = []
     for scope, where, values in _list_places(root, config_dir, flags, is_strict, plugins):
+        if sources is not None and scope in SETTING_SOURCES and scope not in sources:
+            continue
         for name, value in values.items():
             config = _read_config(str(name), scope, where, value, environ)
             if isinstance(config, str):
@@ -91,7 +103,9 @@ def find_servers(
                 continue
             if reason := _find_prohibition(config, settings):
                 problems.append(UnsupportedFeature(where, f"the MCP server {config.name!r} does not start: {reason}"))
-            elif scope == "project" and not _is_approved(config.name, settings, root, config_dir):
+            elif scope == "project" and not _is_approved(
+                config.name, settings, root, config_dir, by_caller=sources is not None
+            ):
                 if not _is_rejected(config.name, settings, root, config_dir):
                     unapproved.append(config)
             else:
@@ -264,9 +278,11 @@ def _is_rejected(name: str, settings: Settings, root: Path, config_dir: Path) ->
     return any(isinstance(names, list) and name in names for names in lists)
 
 
-def _is_approved(name: str, settings: Settings, root: Path, config_dir: Path) -> bool:
+def _is_approved(name: str, settings: Settings, root: Path, config_dir: Path, *, by_caller: bool) -> bool:
     if not settings.is_trusted or _is_rejected(name, settings, root, config_dir):
         return False
+    if by_caller:
+        return True
     lists = _iterate_decisions("enabledMcpjsonServers", settings, root, config_dir)
     if any(isinstance(names, list) and name in names for names in lists):
         return True

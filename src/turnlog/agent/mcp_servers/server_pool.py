@@ -30,10 +30,12 @@ class ServerStatus(NamedTuple):
     problem: str = ""
     """Why it is not connected."""
     tools: int = 0
+    is_disabled: bool = False
+    """Whether a program has closed the connection."""
 
     @property
     def word(self) -> str:
-        return "failed" if self.problem else "connected"
+        return "disabled" if self.is_disabled else "failed" if self.problem else "connected"
 
 
 class ServerPool:
@@ -89,6 +91,19 @@ class ServerPool:
                 self.prompts.setdefault(prompt.name, prompt)
         except ServerFailure:
             pass  # a server without prompts
+
+    def remove_server(self, name: str) -> None:
+        """Close the connection to a server and forget its tools and prompts."""
+        status, link = self.statuses.pop(name), self.links.pop(name, None)
+        prefix = status.config.prefix
+        if link is not None:
+            link.close()
+            self.tools = {key: tool for key, tool in self.tools.items() if not key.startswith(prefix)}
+            self.prompts = {key: prompt for key, prompt in self.prompts.items() if not key.startswith(prefix)}
+
+    def disable_server(self, config: ServerConfig) -> None:
+        """List a server without a connection."""
+        self.statuses[config.name] = ServerStatus(config, is_disabled=True)
 
     @property
     def instructions(self) -> str:

@@ -49,6 +49,13 @@ class ServerTool(Tool):
         """Return whether calls may run in parallel; what the server says of itself decides nothing else."""
         return self._only_reads
 
+    def fetch_text(self, arguments: Object) -> str:
+        """Call the tool for the client itself and return the text of its result; raise ServerFailure if that fails."""
+        result = self._link.send("tools/call", {"name": self._own_name, "arguments": dict(arguments)})
+        content = result.get("content")
+        blocks = [one for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
+        return "".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
+
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         value = context.environ.get(TOOL_TIMEOUT_VARIABLE, "")
         seconds = int(value) / 1000 if value.isascii() and value.isdigit() and int(value) > 0 else None

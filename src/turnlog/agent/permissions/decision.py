@@ -31,6 +31,8 @@ class Decision(NamedTuple):
     """Whether to ask regardless of the mode."""
     changes: bool = False
     """Whether plan mode forbids the call."""
+    call: str = ""
+    """The id of the call, once somebody is asked about it."""
 
 
 ALLOW_DECISION = Decision("allow")
@@ -50,9 +52,17 @@ class CallGuard(Protocol):
         ...
 
     def decide_with_rules(
-        self, name: str, arguments: Mapping[str, Any], place: Workspace, rules: Sequence[str]
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        place: Workspace,
+        rules: Sequence[str],
+        mode: PermissionMode | None = None,
     ) -> Decision:
-        """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does."""
+        """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does.
+
+        `mode` replaces the guard's own.
+        """
         ...
 
     def allow_until_turn_end(self, rules: Sequence[str], place: Workspace) -> None:

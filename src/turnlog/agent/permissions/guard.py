@@ -23,7 +23,8 @@ from turnlog.agent.tools.call_result import Workspace
 from turnlog.errors import UsageError
 
 _FREE_TOOLS = frozenset(
-    "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
+    "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop"
+    " StructuredOutput".split()
 )
 """Tools that change nothing or that ask the person; each call by a sub-agent is decided separately."""
 _PATH_FIELDS = {
@@ -88,10 +89,15 @@ class SettingsGuard:
         return None if decision.verdict == "allow" else decision.reason or "a rule protects it"
 
     def decide_with_rules(
-        self, name: str, arguments: Mapping[str, Any], place: Workspace, rules: Sequence[str]
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        place: Workspace,
+        rules: Sequence[str],
+        mode: PermissionMode | None = None,
     ) -> Decision:
         """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does."""
-        wider = SettingsGuard(self.settings, self.mode, home=self.home, further=self.further)
+        wider = SettingsGuard(self.settings, mode or self.mode, home=self.home, further=self.further)
         wider.free_skills = self.free_skills
         wider.allow_until_exit((*self._session_rules, *self._turn_rules, *rules), place)
         return wider.decide(name, arguments, place)
@@ -117,6 +123,11 @@ class SettingsGuard:
     def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
         """Apply allow rules until the client exits."""
         self._session_rules += rules
+        self._apply_added_rules(place)
+
+    def add_session_settings(self, permissions: Mapping[str, Any], place: Workspace) -> None:
+        """Apply rules of any kind, or working folders, until the client exits."""
+        self.settings = self.settings.with_flags({"permissions": permissions}, place.root)
         self._apply_added_rules(place)
 
     def _apply_added_rules(self, place: Workspace) -> None:

@@ -14,13 +14,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.agent.briefing.system_prompt import build_system_prompt
-from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode.control_channel import ControlChannel
+from turnlog.agent.print_mode.control_requests import SLOW_REQUESTS, ControlRequests, RequestFailure
 from turnlog.agent.record.chain import create_record_id
-from turnlog.agent.settings import PERMISSION_MODES
-from turnlog.agent.slash_commands import PRINTABLE_COMMANDS, SLASH_COMMANDS
 from turnlog.agent.tools.call_result import to_object
 from turnlog.entries.layout import is_session_id
 from turnlog.errors import TurnlogError, UsageError
@@ -30,21 +27,13 @@ Object = Mapping[str, Any]
 LineWriter = Callable[[dict[str, Any]], None]
 
 
-_UNSUPPORTED_REQUEST_KEYS = (
-    "agents",
-    "jsonSchema",
-    "toolAliases",
-    "planModeInstructions",
-    "appendSubagentSystemPrompt",
-)
-"""Keys of `initialize` that turnlog would have to ignore."""
-
-
 class FeedMessage(NamedTuple):
     """A prompt from the program."""
 
     content: str | list[dict[str, Any]]
     uuid: str | None = None
+    is_notice: bool = False
+    """Whether it only says that a notice of a background task waits."""
 
 
 class PromptFeed:
@@ -60,16 +49,16 @@ class PromptFeed:
         ignores_hooks: bool = False,
     ) -> None:
         self._loop = loop
-        self._ignores_hooks = ignores_hooks
         self._lines = lines
         self._write = write
         self._channel = channel or ControlChannel(write)
         """Asks the program."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
-        self._server_names: list[str] = []
-        """MCP servers inside the program to which the session has not connected yet."""
+        self._requests = ControlRequests(loop, self._channel, self._interrupt, ignores_hooks=ignores_hooks)
+        self._slow_answers: list[threading.Thread] = []
         self._prompt_ids: set[str] = set()
+        loop.shared.notices.watch = lambda: self._waiting.put(FeedMessage("", is_notice=True))
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
     def next_message(self) -> FeedMessage | None:
@@ -86,7 +75,7 @@ class PromptFeed:
 
     def connect_servers(self) -> None:
         """Connect to the MCP servers inside the program; not while reading its lines, which contain the answers."""
-        names, self._server_names = self._server_names, []
+        names, self._requests.server_names = self._requests.server_names, []
         if names:
             from turnlog.agent.print_mode.program_server import add_program_servers
 
@@ -97,6 +86,9 @@ class PromptFeed:
             for number, line in enumerate(self._lines, 1):
                 if line.strip():
                     self._handle_line(number, line)
+            self._channel.close()  # before the wait for answers that now never come
+            for thread in self._slow_answers:
+                thread.join()
             self._waiting.put(None)
         except TurnlogError as error:
             self._waiting.put(error)
@@ -129,87 +121,30 @@ class PromptFeed:
     # -- requests about the session
 
     def _respond_to_request(self, line: Object) -> None:
-        name = line.get("request_id")
+        if to_object(line.get("request")).get("subtype") in SLOW_REQUESTS:
+            thread = threading.Thread(target=self._answer_request, args=(line,), name="request", daemon=True)
+            self._slow_answers.append(thread)
+            thread.start()
+        else:
+            self._answer_request(line)
+
+    def _answer_request(self, line: Object) -> None:
+        name, request = line.get("request_id"), to_object(line.get("request"))
         try:
-            response = self._carry_out_request(to_object(line.get("request")))
+            response = self._requests.carry_out(request)
         except TurnlogError as error:
-            self._write(_build_response("error", name, error=str(error)))
-            if isinstance(error, UsageError) and to_object(line.get("request")).get("subtype") == "initialize":
+            code = {"error_code": error.code} if isinstance(error, RequestFailure) else {}
+            self._write(_build_response("error", name, error=str(error), **code))
+            if isinstance(error, UsageError) and request.get("subtype") == "initialize":
                 raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not leave the program waiting
+            self._write(_build_response("error", name, error=f"{type(error).__name__}: {error}"))
         else:
             self._write(_build_response("success", name, response=response))
 
-    def _carry_out_request(self, request: Object) -> dict[str, Any]:
-        setup, kind = self._loop.setup, request.get("subtype")
-        if kind == "initialize":
-            return self._initialize(request)
-        if kind == "interrupt":
-            self._cancel.set()
-            self._channel.withdraw_requests()
-            return {}
-        if kind == "set_model":
-            name = str(request.get("model") or "")
-            setup.name = setup.aliases.get(name, name) or setup.name
-            return {"model": setup.name}
-        if kind == "set_permission_mode":
-            mode = next((mode for mode in PERMISSION_MODES if mode == request.get("mode")), None)
-            if mode is None:
-                raise TurnlogError(f"Cannot set permission mode: must be one of {', '.join(PERMISSION_MODES)}")
-            setup.guard.mode = mode
-            self._loop.record.write_permission_mode(mode)
-            return {"mode": mode}
-        if kind == "rewind_files":
-            from turnlog.agent.print_mode.file_rewind import answer_rewind_request
-
-            return answer_rewind_request(self._loop, request)
-        raise TurnlogError(f"Unsupported control request subtype: {kind}")
-
-    def _initialize(self, request: Object) -> dict[str, Any]:
-        """Apply the program's definitions for the session; raise UsageError if it relies on an unsupported feature."""
-        refused = [name for name in _UNSUPPORTED_REQUEST_KEYS if request.get(name)]
-        if refused:
-            problem = f"initialize: turnlog does not support {', '.join(refused)}"
-            if not self._ignores_hooks:
-                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without them")
-            self._loop.tell(WarningIssued(f"{problem}; the session continues without them"))
-        if hooks := to_object(request.get("hooks")):
-            from turnlog.agent.print_mode.program_hooks import attach_program_hooks
-
-            attach_program_hooks(self._loop, hooks, self._channel)
-        names = request.get("sdkMcpServers")
-        self._server_names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
-        prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
-        if isinstance(prompt, str) or isinstance(added, str):
-            self._loop.setup.system = build_system_prompt(
-                prompt if isinstance(prompt, str) else None, added if isinstance(added, str) else None
-            )
-        return self._describe_capabilities()
-
-    def _describe_capabilities(self) -> dict[str, Any]:
-        setup = self._loop.setup
-        return {
-            "commands": [
-                *(
-                    {"name": name, "description": command.description, "argumentHint": command.hint}
-                    for name, command in setup.commands.items()
-                    if command.is_for_people
-                ),
-                *(_describe_own_command(name) for name in PRINTABLE_COMMANDS),
-            ],
-            "agents": [{"name": name} for name in setup.agents],
-            "output_style": setup.style,
-            "available_output_styles": list(dict.fromkeys(["default", setup.style])),
-            "models": [
-                {"value": name, "displayName": model, "description": ""} for name, model in setup.aliases.items()
-            ],
-            "account": {},
-        }
-
-
-def _describe_own_command(name: str) -> dict[str, Any]:
-    command = SLASH_COMMANDS[name]
-    return {"name": name, "description": command.help, "argumentHint": command.arguments}
+    def _interrupt(self) -> None:
+        self._cancel.set()
+        self._channel.withdraw_requests()
 
 
 def _build_response(subtype: str, name: Any, **more: Any) -> dict[str, Any]:

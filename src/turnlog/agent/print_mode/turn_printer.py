@@ -20,12 +20,16 @@ from turnlog.agent.events import (
     EntryWritten,
     HookEnded,
     HookMessage,
+    HookStarted,
     TurnEnded,
     TurnEvent,
 )
+from turnlog.agent.print_mode.task_lines import TaskLines
 from turnlog.agent.record.chain import RECORD_VERSION
-from turnlog.agent.record.line_bodies import build_synthetic_line
+from turnlog.agent.record.line_bodies import OUTPUT_REMINDER, build_synthetic_line
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
+from turnlog.agent.tools.call_result import to_object
+from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
 from turnlog.session.usage.prices import PricedTokens, find_context_window, find_price
 
 if TYPE_CHECKING:
@@ -38,11 +42,12 @@ Json = dict[str, Any]
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
 _SUBTYPES_BY_REASON = {
     "finished": "success",
-    **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented"), "success"),
+    **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented", "command_ended"), "success"),
     "error": "success",  # as in Claude Code; `is_error` distinguishes them
     "max_turns": "error_max_turns",
     "budget": "error_max_budget_usd",
     "interrupted": "error_during_execution",
+    "no_output": "error_max_structured_output_retries",
 }
 _TERMINAL_REASONS = {
     "finished": "completed",
@@ -50,6 +55,7 @@ _TERMINAL_REASONS = {
     "max_turns": "max_turns",
     "budget": "budget_exhausted",
     "interrupted": "aborted",
+    "no_output": "structured_output_retry_exhausted",
 }
 
 
@@ -61,11 +67,14 @@ class TurnPrinter:
         say: Callable[[str], None],
         *,
         partial: bool = False,
+        prints_hooks: bool = False,
     ) -> None:
         self._form = form
         self._write = write
         self._say = say
         self._partial = partial
+        self._prints_hooks = prints_hooks
+        """Whether to print the start and end of every hook, and not only of those that run before the first turn."""
         self._lock = threading.Lock()
         self._session_id = str(uuid4())
         self._spent = SpendingTally()
@@ -73,9 +82,16 @@ class TurnPrinter:
         self._results = 0
         self._usage: dict[str, Object] = {}
         self._stop: str | None = None
+        self._origin: Json = {}
+        """What started the turn, unless it was a prompt."""
+        self._held: Json | None = None
+        """The result that `json` prints when nothing more can follow it."""
+        self._texts = 0
+        self._tasks = TaskLines()
 
-    def begin_turn(self, loop: AgentLoop, key_source: str = "none") -> None:
-        """Print the setup of the turn and reset the counts."""
+    def begin_turn(self, loop: AgentLoop, key_source: str = "none", *, is_notice: bool = False) -> None:
+        """Print the setup of the turn and reset the counts; a notice of a background task starts some turns."""
+        self._origin = {"origin": {"kind": "task-notification"}} if is_notice else {}
         self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
@@ -99,15 +115,27 @@ class TurnPrinter:
 
     def end_turn(self, loop: AgentLoop, ended: TurnEnded) -> int:
         """Print the result of the turn and return the exit status."""
+        if ended.reason == "command_ended" and self._form == "stream-json":
+            self._write_synthetic_answer(ended.text)
         if self._form == "text":
-            self._say(_describe_end(ended, loop))
+            self._say("\n" * bool(self._texts) + _describe_end(ended, loop))
+            self._texts += 1
+        elif self._form == "json":
+            self._held = self._build_result(ended)
         else:
-            self._write(self._build_result(ended))
+            self._write({**self._build_result(ended), **self._origin})
         return int(ended.is_failure)
+
+    def print_last_result(self) -> None:
+        """Print the result of the last turn (`json`), which is the only one to be printed."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._write(held)
 
     def print_failure(self, trouble: str) -> None:
         """Print a result for programs if a turn can't start or continue; people see the error on standard error."""
         if self._form != "text":
+            self._held = None
             self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
 
     def replay_message(self, content: Any, uuid: str | None = None) -> None:
@@ -121,12 +149,15 @@ class TurnPrinter:
             self._say(text)
             return 0
         if self._form == "stream-json" and text:
-            message = build_synthetic_line(text, str(uuid4()))["message"]
-            around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
-            self._write({"type": "assistant", "message": message, **around})
+            self._write_synthetic_answer(text)
         result = self._build_result(TurnEnded("finished", text, milliseconds, 0))
         self._write({**result, "num_turns": 0, "stop_reason": None, "local_command": name})
         return 0
+
+    def _write_synthetic_answer(self, text: str) -> None:
+        message = build_synthetic_line(text, str(uuid4()))["message"]
+        around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
+        self._write({"type": "assistant", "message": message, **around})
 
     def _count_entry(self, event: EntryWritten) -> None:
         entry = event.entry
@@ -136,7 +167,7 @@ class TurnPrinter:
         if entry.get("type") == "assistant":
             self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
             self._stop = message.get("stop_reason")
-        elif _is_result_entry(entry):
+        elif _is_result_entry(entry) or _is_reminder(entry):
             self._results += 1
 
     def _build_event_lines(self, event: TurnEvent) -> Iterator[Json]:
@@ -144,14 +175,19 @@ class TurnPrinter:
             yield {"type": "stream_event", "event": dict(event.event.data), "parent_tool_use_id": event.agent}
         elif isinstance(event, CallDenied):
             names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
-            yield {"type": "system", "subtype": "permission_denied", **names}
+            agent = {key: value for key, value in self._tasks.describe_agent(event.agent).items() if key == "agent_id"}
+            yield {"type": "system", "subtype": "permission_denied", **names, **agent}
         elif isinstance(event, HookMessage):
             told = {"content": event.text, "level": event.level, **event.details}
             yield {"type": "system", "subtype": "informational", **told}
-        elif isinstance(event, HookEnded):
-            yield from _build_hook_lines(event)
+        elif isinstance(event, HookStarted | HookEnded):
+            if self._prints_hooks or event.event == "SessionStart":
+                yield _build_hook_line(event)
         elif isinstance(event, EntryWritten):
-            yield from _build_entry_lines(event.entry, event.agent)
+            about = self._tasks.describe_agent(event.agent)
+            yield from ({**line, **about} for line in _build_entry_lines(event.entry, event.agent))
+        elif isinstance(event, TaskStarted | TaskProgressed | TaskEnded):
+            yield from self._tasks.build_lines(event)
 
     def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.is_failure or ended.reason == "broken"
@@ -168,6 +204,7 @@ class TurnPrinter:
             "duration_api_ms": round(self._spent.milliseconds),
             "num_turns": 0 if is_blocked else 1 + self._results,
             **outcome,
+            **({"structured_output": dict(ended.output)} if ended.output is not None else {}),
             "stop_reason": self._stop,
             **({} if is_blocked else {"terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason)}),
             "session_id": self._session_id,
@@ -214,7 +251,8 @@ def _describe_servers(loop: AgentLoop) -> list[Json]:
 def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
     """Convert an entry into lines for programs; entries that only the client uses yield none."""
     kind = entry.get("type")
-    around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
+    whose = {"agent_id": entry["agentId"]} if "agentId" in entry else {}
+    around = {"parent_tool_use_id": agent, **whose, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
     if kind == "assistant":
         request_id = {"request_id": entry["requestId"]} if "requestId" in entry else {}
         error = {"error": entry["error"]} if "error" in entry else {}
@@ -222,18 +260,27 @@ def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
     elif kind == "user" and _is_result_entry(entry):
         details = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
         yield {"type": "user", "message": entry["message"], **around, **details}
+    elif kind == "user" and _is_reminder(entry):
+        message = {"role": "user", "content": [{"type": "text", "text": OUTPUT_REMINDER}]}
+        yield {"type": "user", "message": message, **around, "isSynthetic": True}
     elif kind == "system" and entry.get("subtype") == "compact_boundary":
         facts = entry.get("compactMetadata") or {}
         details = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
         yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": details, "uuid": entry.get("uuid")}
 
 
-def _build_hook_lines(event: HookEnded) -> Iterator[Json]:
-    names = {"hook_id": str(uuid4()), "hook_name": event.name, "hook_event": event.event}
-    yield {"type": "system", "subtype": "hook_started", **names, "session_id": event.session_id}
+def _build_hook_line(event: HookStarted | HookEnded) -> Json:
+    names = {"hook_id": event.id, "hook_name": event.name, "hook_event": event.event, "session_id": event.session_id}
+    if isinstance(event, HookStarted):
+        return {"type": "system", "subtype": "hook_started", **names}
     streams = {"output": event.stdout + event.stderr, "stdout": event.stdout, "stderr": event.stderr}
     outcome = {"exit_code": event.exit_code, "outcome": "error" if event.is_failed else "success"}
-    yield {"type": "system", "subtype": "hook_response", **names, **streams, **outcome, "session_id": event.session_id}
+    return {"type": "system", "subtype": "hook_response", **names, **streams, **outcome}
+
+
+def _is_reminder(entry: Object) -> bool:
+    """Return whether an entry tells the model that the data is still missing, which counts as a turn."""
+    return entry.get("isMeta") is True and to_object(entry.get("message")).get("content") == OUTPUT_REMINDER
 
 
 def _is_result_entry(entry: Object) -> bool:

@@ -7,7 +7,7 @@ fails. Other processes may add titles and other lines outside the chain at any t
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class SessionAppender:
         self._size = size
         """The size up to which the file is known; None if it does not exist yet."""
         self._inode = 0 if size is None else path.stat().st_ino
+        self.mirror: Callable[[Path, bytes], object] = lambda *_: None
+        """Receives all lines after they have been written."""
 
     @property
     def file_exists(self) -> bool:
@@ -49,6 +51,7 @@ class SessionAppender:
                 self._size = writer.append_lines(self.path, data, root=self.root, flush=flush) + len(data)
         except OSError as error:
             raise TurnlogError(f"{self.path}: {error.strerror or error}; the session was not written") from None
+        self.mirror(self.path, data)
 
     def _create_file(self, data: bytes) -> None:
         resolve_inside(self.path, self.root)

@@ -70,6 +70,10 @@ class EntryChain:
     def path(self) -> Path:
         return self._ledger.path
 
+    def mirror_lines(self, mirror: Callable[[Path, bytes], object]) -> None:
+        """Pass on all lines of this file, and of sub-agents that start later, after they have been written."""
+        self._ledger.mirror = mirror
+
     @property
     def folder(self) -> Path:
         """The folder for files that belong to the session, whether or not it exists."""

@@ -24,6 +24,10 @@ LOCAL_COMMAND_CAVEAT = (
     "answer, unless the user asks about it.</local-command-caveat>"
 )
 INTERRUPTED_TEXT = "[Request interrupted by user]"
+OUTPUT_REMINDER = (
+    "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this request. Call this tool now."
+)
+"""Reminds a model that stops without the data that the caller wants."""
 INTERRUPTED_CALL_TEXT = "[Request interrupted by user for tool use]"
 NO_OUTPUT_TEXT = "(no output)"
 _NO_TOKENS = {

@@ -110,7 +110,8 @@ class SessionRecord(EntryChain):
                 return self._write_client_content(content, fields)
             self._branch, self._entry_count = read_git_branch(self.cwd), 0
             self._prompt_id, self._is_announced = self.announce_prompt(), False
-            self._last_prompt = line_bodies.extract_content_text(content)
+            if "origin" not in fields:  # session lists show what a person asked for
+                self._last_prompt = line_bodies.extract_content_text(content)
             origin = {"origin": {"kind": "human"}} if typed and not self._agent_id else {}
             source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
             before, main, after = line_bodies.split_prompt(content)
@@ -151,12 +152,14 @@ class SessionRecord(EntryChain):
         """
         if not goes_on and (not answer.id or answer.id in self._answers):
             answer = replace(answer, id=f"msg_{create_record_id()}")
-        aborted = {"isAbortedMidStream": True} if answer.stop_reason is None else {}
+        extra: LineBody = {"isAbortedMidStream": True} if answer.stop_reason is None else {}
+        if self._agent_id:
+            extra["attributionAgent"] = self._meta.get("agentType")
         with self._lock:
             self._answers.add(answer.id)
             for index, block in enumerate(answer.content):
                 uuid = self._write_entry(
-                    {**line_bodies.build_assistant_line(answer, block), "apiBlockIndex": index, **aborted}
+                    {**line_bodies.build_assistant_line(answer, block), "apiBlockIndex": index, **extra}
                 )
                 if block.get("type") == "tool_use":
                     self._calls[str(block.get("id"))] = uuid
@@ -343,11 +346,13 @@ class SessionRecord(EntryChain):
         prompt: str,
         *,
         description: str = "",
+        is_meta: bool = False,
     ) -> SessionRecord:
         """Create a sub-agent's record, which starts with its prompt, as a file in the session's folder."""
         path = self.folder / "subagents" / f"agent-{agent_id}.jsonl"
         resolve_inside(path, self._ledger.root)
         record = SessionRecord(SessionAppender(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id)
+        record.mirror_lines(self._ledger.mirror)
         record.mode, record.slug, record._branch, record._prompt_id = (
             self.mode,
             self.slug,
@@ -359,7 +364,8 @@ class SessionRecord(EntryChain):
         known = {"description": description} if description else {}
         record._meta = {"agentType": agent_type, **known, "toolUseId": call, "spawnDepth": record._depth, **above}
         record._write_agent_meta()
-        record._write_entry(line_bodies.build_user_line(prompt, self._prompt_id))
+        meta = {"isMeta": True} if is_meta else {}
+        record._write_entry(line_bodies.build_user_line(prompt, self._prompt_id, **meta))
         return record
 
     def finish_agent(self) -> None:

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.agent.file_history.forked_copies import find_copies_folder, find_snapshot_lines, link_copies
 from turnlog.agent.file_history.snapshots import Snapshots, read_snapshots
 from turnlog.agent.record import line_bodies
 from turnlog.agent.record.record import SessionRecord
@@ -159,8 +160,15 @@ def _write_copied_lines(record: SessionRecord, found: ResumableSession) -> None:
     with Session.open(found.path) as session:
         rows = {row.index: row for row in build_resume_thread(session.file, found.leaf).rows}
         rows |= {row.index: row for row in _find_boundaries(session, rows)}
+        snapshots = {row.index: row for row in find_snapshot_lines(session, {row.uuid for row in rows.values()})}
         changed = {"sessionId": record.session_id}
-        copies = [patch_entry(session.file.read_raw(rows[at]).strip() + b"\n", changed) for at in sorted(rows)]
+        copies = []
+        for at in sorted({**rows, **snapshots}):
+            raw = session.file.read_raw(rows.get(at) or snapshots[at]).strip() + b"\n"
+            copies.append(patch_entry(raw, changed) if at in rows else raw)
+    source, target = find_copies_folder(found.path), find_copies_folder(record.path)
+    if source is not None and target is not None:
+        link_copies(source, target, found.snapshots)
     record.begin_with_copies(b"".join(copies), found.leaf, found.last_prompt)
     write_missing_results(record, found)
 

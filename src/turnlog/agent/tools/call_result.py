@@ -19,6 +19,13 @@ class CallResult(NamedTuple):
     is_error: bool = False
 
 
+class CallFollowUp(NamedTuple):
+    """What follows the result of a call: a text for the model, and an attachment that is only recorded."""
+
+    text: str
+    attachment: dict[str, Any]
+
+
 def to_object(value: object) -> Object:
     """Return a value if it is an object; otherwise, return an empty object."""
     return value if isinstance(value, Mapping) else {}

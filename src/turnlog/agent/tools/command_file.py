@@ -23,6 +23,10 @@ class CommandFile(Struct, frozen=True):
     """Rules that apply until the end of the turn (`allowed-tools`)."""
     model: str | None = None
     is_skill: bool = False
+    is_forked: bool = False
+    """Whether it runs in a sub-agent of its own (`context: fork`)."""
+    agent: str = ""
+    """The type of that sub-agent."""
     is_for_people: bool = True
     """Whether people can run it."""
     is_for_model: bool = True
@@ -35,5 +39,5 @@ class CommandFile(Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it only gives the model text, so that the model may call it without asking."""
-        return not self.allowed and self.model is None and "!`" not in self.body and "```!" not in self.body
+        """Whether it only gives a model text, so that the model may call it without asking."""
+        return not self.allowed and "!`" not in self.body and "```!" not in self.body

@@ -16,17 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from turnlog.agent.tools.command_output import format_byte_size
+from turnlog.agent.tools.notices import NoticeQueue, TaskNotice, build_notice_text
 from turnlog.agent.tools.shell_process import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES, ShellProcess
+from turnlog.agent.tools.task_events import TaskEnded, TaskStarted
 
 ShellStatus = Literal["running", "completed", "failed", "killed"]
 _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_NOTICE_TEMPLATE = """<task-notification>
-<task-id>{shell.id}</task-id>
-<tool-use-id>{shell.call}</tool-use-id>
-<output-file>{shell.path}</output-file>
-<status>{shell.status}</status>
-<summary>Background command "{about}" {end}</summary>
-</task-notification>"""
 
 
 class Shell:
@@ -47,7 +42,7 @@ class Shell:
         self.shown = 0
         """The number of bytes that the model has seen."""
         self.stopped = ""
-        """Why the command was stopped: `model`, `limit` or `client`; empty if it was not stopped."""
+        """Why the command was stopped: `model`, `limit`, `client` or, as the client exits, `exit`; or empty."""
         self.process: ShellProcess
 
     @property
@@ -71,9 +66,16 @@ class Shell:
 
     def build_notice(self) -> str:
         """Return the notice that informs the model that the command has ended."""
-        return _NOTICE_TEMPLATE.format(shell=self, about=self.description or self.command, end=self._describe_end())
+        return build_notice_text(self.id, self.call, self.path, self.status, self.describe_end())
 
-    def _describe_end(self) -> str:
+    def describe_end(self) -> str:
+        """Say how the command ended."""
+        about = self.description or self.command
+        if self.stopped == "client":
+            return f'Task "{about}" was stopped by the user or by the app connected to this session'
+        return f'Background command "{about}" {self._describe_exit()}'
+
+    def _describe_exit(self) -> str:
         if self.process.is_too_large:
             return f"was stopped after it had written {format_byte_size(MAX_OUTPUT_BYTES)}"
         if self.stopped == "limit":
@@ -83,14 +85,16 @@ class Shell:
 
 
 class Shells:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, notices: NoticeQueue) -> None:
         self.folder = folder
+        self.notices = notices
         self._background: dict[str, Shell] = {}
         self._limits: list[threading.Timer] = []
-        self._notices: list[str] = []
         self._notified: set[str] = set()
-        self.watch: Callable[[], object] = lambda: None
-        """Called by another thread as soon as there is a notice."""
+        self._settled: set[str] = set()
+        """The commands about whose end everyone has heard."""
+        self.tell: Callable[[TaskStarted | TaskEnded], object] = lambda _: None
+        """Receives the start and the end of each background command."""
         self._lock = threading.Lock()
         self.environment_file: Path | None = None
         """A script that sets variables for every command, written by hooks at the start of the session."""
@@ -118,6 +122,7 @@ class Shells:
         """Let a command continue in the background for at most `limit` seconds."""
         with self._lock:
             self._background[shell.id] = shell
+        self.tell(TaskStarted(shell.id, shell.call, shell.description or shell.command, "local_bash"))
         timer = threading.Timer(limit, shell.stop, ("limit",))
         timer.daemon = True
         timer.start()
@@ -131,16 +136,10 @@ class Shells:
     def list_running(self) -> list[Shell]:
         return [shell for shell in self._background.values() if shell.status == "running"]
 
-    def take_notices(self) -> list[str]:
-        """Return and clear the notices that the model has not seen."""
+    def is_settled(self) -> bool:
+        """Return whether no background command runs and every notice has been queued."""
         with self._lock:
-            notices, self._notices = self._notices, []
-            return notices
-
-    def list_waiting_notices(self) -> list[str]:
-        """Return the notices without clearing them."""
-        with self._lock:
-            return list(self._notices)
+            return self._settled.issuperset(self._background)
 
     def close(self) -> None:
         """Stop all commands; keep their output for a resumed session."""
@@ -148,18 +147,21 @@ class Shells:
             timer.cancel()
         running = self.list_running()
         for shell in running:
-            shell.stop("client")
+            shell.stop("exit")
         until = time.monotonic() + 2 * KILL_GRACE_SECONDS
         for shell in running:
             shell.process.ended.wait(max(0.0, until - time.monotonic()))
 
     def _queue_end_notice(self, shell: Shell) -> None:
         with self._lock:
-            if shell.id not in self._background:
+            if shell.id not in self._background or shell.id in self._notified:
                 return
+            self._notified.add(shell.id)
             with contextlib.suppress(OSError):
                 shell.cwd_path.unlink(missing_ok=True)
-            if shell.id not in self._notified and shell.stopped not in ("model", "client"):
-                self._notified.add(shell.id)
-                self._notices.append(shell.build_notice())
-                self.watch()
+        if shell.stopped != "exit":
+            self.tell(TaskEnded(shell.id, shell.call, shell.status, shell.describe_end(), str(shell.path)))
+            if shell.stopped != "model":
+                self.notices.add(TaskNotice(shell.id, shell.build_notice(), is_urgent=shell.stopped != "client"))
+        with self._lock:
+            self._settled.add(shell.id)

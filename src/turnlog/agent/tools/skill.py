@@ -11,8 +11,11 @@ from turnlog.agent.tools.tool import CallContext, Tool
 if TYPE_CHECKING:
     from turnlog.agent.tools.command_file import CommandFile
 
-MAX_LISTED_CHARS = 250
-"""How much of a description the model sees before it loads a skill."""
+MAX_DESCRIPTION_CHARS = 1536
+"""How much of the description of a skill the model sees before it loads the skill."""
+MAX_LISTING_CHARS = 16_000
+"""How long the list of skills may be; further skills are listed by name alone."""
+MAX_UNDESCRIBED_NAMES = 500
 
 
 class Skill(Tool):
@@ -26,16 +29,25 @@ class Skill(Tool):
     @property
     def description(self) -> str:
         """The description for the model, with everything that it can load."""
-        listed = [
-            f"- {name}: {' '.join(command.description.split())[:MAX_LISTED_CHARS]}"
-            for name, command in self._commands.items()
-            if command.is_for_model and not command.problem
-        ]
         head = (
             "Loads a skill: instructions that the user or the project has written for a kind of task. If one of those"
-            " below covers the task at hand, call this tool first and follow the instructions that it adds.\n"
+            " below covers the task at hand, call this tool first and follow the instructions that it adds; some run in"
+            " a sub-agent and return its report.\n"
         )
-        return "\n".join([head, *listed])
+        return "\n".join([head, *self._list_skills()])
+
+    def _list_skills(self) -> list[str]:
+        lines, names, size = list[str](), list[str](), 0
+        for name, command in self._commands.items():
+            if not command.is_for_model or command.problem:
+                continue
+            line = f"- {name}: {_shorten(' '.join(command.description.split()))}"
+            size += len(line)
+            if size <= MAX_LISTING_CHARS:
+                lines.append(line)
+            else:
+                names.append(name)
+        return [*lines, f"- also: {', '.join(names[:MAX_UNDESCRIBED_NAMES])}"] if names else lines
 
     @property
     def schema(self) -> Object:
@@ -57,7 +69,10 @@ class Skill(Tool):
         if not command.is_for_model:
             raise RejectedCall(
                 f"Skill {name} cannot be used with Skill tool due to disable-model-invocation. Ask the user to run"
-                f" /{name} themselves."
+                f" /{name} themselves. Do not replicate its workflow by other means."
             )
-        context.desk.load_skill(command, str(arguments.get("args") or ""), context)
-        return CallResult(f"Launching skill: {name}", {"success": True, "commandName": name})
+        return context.desk.run_skill(command, str(arguments.get("args") or ""), context)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else f"{text[: MAX_DESCRIPTION_CHARS - 1]}…"

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from turnlog.agent.settings import PermissionMode
 from turnlog.agent.tools.call_result import CallResult, Object
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.tool import CallContext
+
+MAX_DESCRIPTION_CHARS = 4000
+"""How much of the description of a type the model sees."""
 
 
 class AgentType(Struct, frozen=True):
@@ -24,6 +28,15 @@ class AgentType(Struct, frozen=True):
     """Tools that it may not use, even if `tools` lists them."""
     model: str | None = None
     """A model or alias; None for the session's model."""
+    mode: PermissionMode | None = None
+    """A permission mode of its own."""
+    max_turns: int | None = None
+    """After how many requests it is stopped."""
+    skills: tuple[str, ...] = ()
+    """Skills whose text it has from the start."""
+    is_background: bool = False
+    """Whether it always works in the background."""
+    effort: str | None = None
 
 
 class Task(DescribedTool):
@@ -37,7 +50,14 @@ class Task(DescribedTool):
     @property
     def description(self) -> str:
         """The description for the model, including the available sub-agents."""
-        return super().description + "".join(f"\n- {name}: {kind.description}" for name, kind in self._agents.items())
+        lines = [f"- {name}: {_to_line(kind.description)}" for name, kind in self._agents.items()]
+        return "\n".join([super().description, *lines])
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         return context.desk.delegate(context.call, arguments, context.cancel, context.progress)
+
+
+def _to_line(description: str) -> str:
+    """Return a description as one line of limited length."""
+    text = " ".join(description.split())
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else f"{text[: MAX_DESCRIPTION_CHARS - 1]}…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from turnlog.agent.tools.background_agents import BackgroundAgents
 from turnlog.agent.tools.call_result import CallResult, Object, Workspace
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
@@ -39,8 +40,8 @@ class ToolHost(Protocol):
         """Run a sub-agent (Task) and return its report."""
         ...
 
-    def load_skill(self, command: CommandFile, arguments: str, context: CallContext) -> None:
-        """Add the text of a skill to the conversation, behind the result of the call (Skill)."""
+    def run_skill(self, command: CommandFile, arguments: str, context: CallContext) -> CallResult:
+        """Add the text of a skill to the conversation, or run it in a sub-agent (Skill)."""
         ...
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
@@ -69,6 +70,8 @@ class CallContext(Struct):
     """The task list, which is shared by the whole session and changed in place."""
     keep_before_change: Callable[[Path], None] = lambda _: None
     """Copies a file before the call changes it, so that a person can rewind."""
+    agents: BackgroundAgents | None = None
+    """The sub-agents in the background, if the session can have any."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
     """Whether a search must omit a file because a rule forbids reading it."""
 

@@ -6,9 +6,23 @@ from typing import Any
 
 import click
 
-from turnlog.cli.chat.options import CHAT_OPTIONS, ChatOption
+from turnlog.cli.chat.chat_option import ChatOption
+from turnlog.cli.chat.options import CHAT_OPTIONS
 
 _OPTION_TYPES = {"number": click.IntRange(1), "count": click.IntRange(0), "amount": click.FloatRange(0, min_open=True)}
+
+
+class ChatChoice(click.Choice[str]):
+    """One of an option's values; a value that only Claude Code has is refused with the reason."""
+
+    def __init__(self, row: ChatOption) -> None:
+        super().__init__(row.choices)
+        self._refusals = row.refusals
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if reason := self._refusals.get(value):
+            self.fail(f"{value!r} is not supported: {reason}; use one of {', '.join(self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _build_option(row: ChatOption) -> Any:
@@ -17,7 +31,7 @@ def _build_option(row: ChatOption) -> Any:
     if row.kind == "maybe":
         return click.option(*row.words, row.name, is_flag=False, flag_value="", metavar="[ID]", help=row.help)
     if row.choices:
-        return click.option(*row.words, row.name, type=click.Choice(row.choices), help=row.help)
+        return click.option(*row.words, row.name, type=ChatChoice(row), help=row.help)
     return click.option(
         *row.words, row.name, type=_OPTION_TYPES.get(row.kind, str), multiple=row.kind == "many", help=row.help
     )

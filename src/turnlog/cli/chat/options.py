@@ -6,25 +6,15 @@ unknown option, a missing value, help) is left to click, which produces the erro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from turnlog.cli.chat.chat_option import ChatOption
+from turnlog.cli.chat.program_options import PROGRAM_OPTIONS
 
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 INPUT_FORMATS = ("text", "stream-json")
 EFFORT_LEVELS = ("low", "medium", "high", "xhigh", "max")
 PERMISSION_MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk")
-
-
-class ChatOption(NamedTuple):
-    name: str
-    """Its name in the code."""
-    words: tuple[str, ...]
-    help: str
-    kind: str = "text"
-    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number` (from 1), `count` (from 0) or
-    `amount`."""
-    choices: tuple[str, ...] = ()
-    is_hidden: bool = False
-
 
 CHAT_OPTIONS = (
     ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit without asking anything.", "flag"),
@@ -44,8 +34,8 @@ CHAT_OPTIONS = (
     ChatOption(
         "asked",
         ("--permission-prompt-tool",),
-        "Send permission requests to the calling program (requires stream-json input and output).",
-        choices=("stdio",),
+        "Who is asked for permission: stdio (the calling program; requires stream-json input and output), or a tool of"
+        " an MCP server.",
     ),
     ChatOption(
         "partial",
@@ -53,8 +43,15 @@ CHAT_OPTIONS = (
         "Print parts of an answer as they arrive (requires stream-json output).",
         "flag",
     ),
+    ChatOption(
+        "output_schema", ("--json-schema",), "JSON schema of data that the model must return in place of a text."
+    ),
     ChatOption("model", ("--model",), "Model to use: opus, sonnet, haiku, or a full name."),
-    ChatOption("fallback", ("--fallback-model",), "Model to use when the server of the first one is overloaded."),
+    ChatOption(
+        "fallback",
+        ("--fallback-model",),
+        "Model to use when the server of the first one is overloaded (or several, separated by commas).",
+    ),
     ChatOption("effort", ("--effort",), "How much the model thinks.", choices=EFFORT_LEVELS),
     ChatOption(
         "thinking_tokens",
@@ -62,7 +59,9 @@ CHAT_OPTIONS = (
         "Maximum thinking tokens per answer, for models with a budget; 0 turns thinking off.",
         "count",
     ),
-    ChatOption("betas", ("--betas",), "Beta header to send with each request (repeatable).", "many"),
+    ChatOption(
+        "betas", ("--betas",), "Beta header to send with each request (repeatable, or separated by commas).", "many"
+    ),
     ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session in this folder.", "flag"),
     ChatOption(
         "resume",
@@ -78,7 +77,11 @@ CHAT_OPTIONS = (
     ),
     ChatOption("session_id", ("--session-id",), "UUID of the new session."),
     ChatOption(
-        "mode", ("--permission-mode",), "Mode that decides which calls need permission.", choices=PERMISSION_MODES
+        "mode",
+        ("--permission-mode",),
+        "Mode that decides which calls need permission.",
+        choices=PERMISSION_MODES,
+        refusals={"auto": "it needs a classifier of calls, which turnlog does not have"},
     ),
     ChatOption(
         "is_bypassed", ("--dangerously-skip-permissions",), "Same as --permission-mode bypassPermissions.", "flag"
@@ -103,6 +106,12 @@ CHAT_OPTIONS = (
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
     ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session, in US dollars.", "amount"),
     ChatOption("settings", ("--settings",), "Additional settings, as a file or as JSON (repeatable).", "many"),
+    ChatOption(
+        "sources",
+        ("--setting-sources",),
+        "Comma-separated list of where settings, instructions, commands, agents and servers come from: user, project,"
+        " local; empty for none.",
+    ),
     ChatOption("mcp_configs", ("--mcp-config",), "MCP servers, as a file or as JSON (repeatable).", "many"),
     ChatOption("is_strict_mcp", ("--strict-mcp-config",), "Start only the servers in --mcp-config.", "flag"),
     ChatOption("plugins", ("--plugin-dir",), "Load a plugin from this folder (repeatable).", "many"),
@@ -113,7 +122,7 @@ CHAT_OPTIONS = (
         "flag",
     ),
     ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),
-    ChatOption("is_verbose", ("--verbose",), "Accepted for compatibility; has no effect.", "flag", is_hidden=True),
+    *PROGRAM_OPTIONS,
 )
 
 

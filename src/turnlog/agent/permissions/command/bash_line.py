@@ -132,6 +132,9 @@ class _BashTreeWalk:
         self.has_loop |= node.type == "do_group"
         if node.type == "&":
             self.note_doubt(BACKGROUND_REASON)
+        elif node.type == "((" and (node.parent is None or node.parent.type != "c_style_for_statement"):
+            # bash reads `((rm))` as arithmetic but `((rm) )` as a command, and the grammar may disagree with it.
+            self.note_doubt("double parentheses can't be checked before it runs", hides=True)
         elif node.is_named and not is_in_tables(node.type, "simple", "order", "pieces"):
             self.note_doubt(f"a part of it ({node.type.replace('_', ' ')}) can't be checked before it runs")
         elif node.type in ("word", "number", "simple_expansion"):

@@ -1,0 +1,208 @@
+"""Requests by a program about the session (`control_request`), answered at once, even during a turn.
+
+`CONTROL_REQUESTS` lists them all. Connecting to MCP servers takes time and may need answers by the program itself, so
+these requests run in a thread of their own. Any other request is answered with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from turnlog._version import __version__
+from turnlog.agent.briefing.system_prompt import build_system_prompt
+from turnlog.agent.events import WarningIssued
+from turnlog.agent.loop import AgentLoop
+from turnlog.agent.print_mode import session_facts
+from turnlog.agent.print_mode.control_channel import ControlChannel
+from turnlog.agent.print_mode.permission_updates import NO_BYPASS
+from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.settings import PERMISSION_MODES
+from turnlog.agent.tools.call_result import to_object
+from turnlog.errors import NotFound, TurnlogError, UsageError
+
+Object = Mapping[str, Any]
+Json = dict[str, Any]
+
+UNSUPPORTED_INITIALIZE_KEYS = ("toolAliases", "planModeInstructions")
+"""Keys of `initialize` that turnlog would have to ignore."""
+
+
+class RequestFailure(TurnlogError):
+    """A request that can't be carried out, with the code that programs look at."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ControlRequests:
+    """Carries out a program's requests for one session."""
+
+    def __init__(
+        self, loop: AgentLoop, channel: ControlChannel, interrupt: Callable[[], object], *, ignores_hooks: bool = False
+    ) -> None:
+        self._loop = loop
+        self._channel = channel
+        self._interrupt_turn = interrupt
+        self._ignores_hooks = ignores_hooks
+        self._first_model = loop.setup.name
+        self.server_names: list[str] = []
+        """MCP servers inside the program to which the session has not connected yet."""
+
+    def carry_out(self, request: Object) -> Json:
+        """Carry out a request and return the answer; raise TurnlogError if that is not possible."""
+        handle = CONTROL_REQUESTS.get(str(request.get("subtype")))
+        if handle is None:
+            problem = f"Unsupported control request subtype: {request.get('subtype')}"
+            raise RequestFailure(problem, "unsupported_request")
+        return handle(self, request)
+
+    # -- the start
+
+    def initialize(self, request: Object) -> Json:
+        """Apply the program's definitions for the session; raise UsageError if it relies on an unsupported feature."""
+        refused = [name for name in UNSUPPORTED_INITIALIZE_KEYS if request.get(name)]
+        if refused:
+            problem = f"initialize: turnlog does not support {', '.join(refused)}"
+            if not self._ignores_hooks:
+                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without them")
+            self._loop.tell(WarningIssued(f"{problem}; the session continues without them"))
+        if hooks := to_object(request.get("hooks")):
+            from turnlog.agent.print_mode.program_hooks import attach_program_hooks
+
+            attach_program_hooks(self._loop, hooks, self._channel)
+        if agents := to_object(request.get("agents")):
+            self._loop.add_agents(agents, "initialize")
+        if isinstance(added := request.get("appendSubagentSystemPrompt"), str) and added:
+            agents = self._loop.setup.agents
+            self._loop.replace_agents(
+                {name: replace(kind, prompt=f"{kind.prompt}\n\n{added}") for name, kind in agents.items()}
+            )
+        if isinstance(skills := request.get("skills"), list):
+            self._limit_skills([name for name in skills if isinstance(name, str)])
+        if schema := to_object(request.get("jsonSchema")):
+            self._loop.require_output(schema, "initialize: jsonSchema")
+        names = request.get("sdkMcpServers")
+        self.server_names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
+        prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
+        if isinstance(prompt, str) or isinstance(added, str):
+            self._loop.setup.system = build_system_prompt(
+                prompt if isinstance(prompt, str) else None, added if isinstance(added, str) else None
+            )
+        if isinstance(title := request.get("title"), str) and title.strip():
+            self._loop.record.write_title(title.strip())
+        return session_facts.describe_session(self._loop)
+
+    def _limit_skills(self, names: list[str]) -> None:
+        """Offer the model only the skills that the program lists."""
+        if "Skill" not in self._loop.list_tools():
+            return
+        from turnlog.agent.tools.skill import Skill
+
+        commands = self._loop.setup.commands
+        wanted = {
+            name: one
+            for name, one in commands.items()
+            if not one.is_skill or any(name == given or name.endswith(f":{given}") for given in names)
+        }
+        self._loop.add_tools({"Skill": Skill(wanted)})
+
+    # -- the turn and the model
+
+    def interrupt(self, _: Object) -> Json:
+        self._interrupt_turn()
+        return {"still_queued": []}
+
+    def set_model(self, request: Object) -> Json:
+        setup, name = self._loop.setup, str(request.get("model") or "")
+        setup.name = setup.aliases.get(name, name) if name and name != "default" else self._first_model
+        return {"model": setup.name}
+
+    def set_permission_mode(self, request: Object) -> Json:
+        mode = next((mode for mode in PERMISSION_MODES if mode == request.get("mode")), None)
+        if mode is None:
+            raise TurnlogError(f"Cannot set permission mode: must be one of {', '.join(PERMISSION_MODES)}")
+        if mode == "bypassPermissions" and not self._loop.setup.may_bypass:
+            raise RequestFailure(f"Cannot set permission mode to {mode} because {NO_BYPASS}", "bypass_not_launched")
+        self._loop.setup.guard.mode = mode
+        self._loop.record.write_permission_mode(mode)
+        return {"mode": mode}
+
+    def set_max_thinking_tokens(self, request: Object) -> Json:
+        count, display = request.get("max_thinking_tokens"), request.get("thinking_display")
+        if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 0):
+            raise TurnlogError("max_thinking_tokens must be a number from 0, or null")
+        setup = self._loop.setup
+        setup.thinking = setup.thinking._replace(budget=count)
+        if display is not None:
+            setup.thinking = setup.thinking._replace(is_shown=display == "summarized")
+        return {}
+
+    def rewind_files(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.file_rewind import answer_rewind_request
+
+        return answer_rewind_request(self._loop, request)
+
+    def stop_task(self, request: Object) -> Json:
+        with contextlib.suppress(NotFound):  # it has ended in the meantime
+            self._loop.shared.tasks.stop_task(str(request.get("task_id")))
+        return {}
+
+    def rename_session(self, request: Object) -> Json:
+        title = request.get("title")
+        if not isinstance(title, str) or not title.strip():
+            raise TurnlogError("rename_session: title is missing")
+        self._loop.record.write_title(title.strip())
+        return {}
+
+    # -- MCP servers
+
+    def list_servers(self, _: Object) -> Json:
+        return {"mcpServers": session_facts.describe_servers(self._loop)}
+
+    def set_servers(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.server_changes import set_servers
+
+        return set_servers(self._loop, to_object(request.get("servers")), self._channel)
+
+    def reconnect_server(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.server_changes import reconnect_server
+
+        reconnect_server(self._loop, str(request.get("serverName")), self._channel)
+        return {}
+
+    def toggle_server(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.server_changes import toggle_server
+
+        is_enabled = request.get("enabled") is True
+        toggle_server(self._loop, str(request.get("serverName")), self._channel, is_enabled=is_enabled)
+        return {}
+
+
+CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
+    "initialize": ControlRequests.initialize,
+    "interrupt": ControlRequests.interrupt,
+    "set_model": ControlRequests.set_model,
+    "set_permission_mode": ControlRequests.set_permission_mode,
+    "set_max_thinking_tokens": ControlRequests.set_max_thinking_tokens,
+    "rewind_files": ControlRequests.rewind_files,
+    "stop_task": ControlRequests.stop_task,
+    "rename_session": ControlRequests.rename_session,
+    "get_context_usage": lambda one, _: session_facts.describe_context(one._loop),
+    "get_usage": lambda one, _: session_facts.describe_spending(one._loop),
+    "get_binary_version": lambda _, __: {"version": RECORD_VERSION, "turnlog": __version__},
+    "list_models": lambda one, _: {"models": session_facts.list_models(one._loop)},
+    "list_permission_rules": lambda one, _: session_facts.describe_rules(one._loop),
+    "cancel_async_message": lambda _, __: {"cancelled": False},
+    "mcp_status": ControlRequests.list_servers,
+    "mcp_set_servers": ControlRequests.set_servers,
+    "mcp_reconnect": ControlRequests.reconnect_server,
+    "mcp_toggle": ControlRequests.toggle_server,
+}
+SLOW_REQUESTS = frozenset(("mcp_set_servers", "mcp_reconnect", "mcp_toggle"))
+"""Requests that may wait for a server, which may be the program itself."""

@@ -1,0 +1,40 @@
+"""A session that is ready for prompts, with everything that it holds open."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from turnlog.agent.loop import AgentLoop
+from turnlog.agent.settings import Settings
+
+if TYPE_CHECKING:
+    from turnlog.agent.record.owner import SessionHolder
+    from turnlog.agent.resume.resume import ResumableSession
+
+
+class StartedSession(NamedTuple):
+    """A session that is ready for prompts."""
+
+    loop: AgentLoop
+    owner: SessionHolder
+    warnings: list[str]
+    resumed: ResumableSession | None = None
+    settings: Settings = Settings()
+    scratch: Path | None = None
+    """The folder that contains the session's files if they are not kept."""
+
+    def close(self, reason: str = "other") -> None:
+        """Release everything that the session uses: background commands and the lock on its file.
+
+        Hooks learn the reason: `clear`, `resume`, `prompt_input_exit` or `other`.
+        """
+        if self.loop.lifecycle is not None:
+            self.loop.lifecycle.end_session(reason)
+        self.loop.shared.tasks.close()
+        if self.loop.setup.servers is not None:
+            self.loop.setup.servers.close()
+        self.owner.close()
+        if self.scratch is not None:
+            shutil.rmtree(self.scratch, ignore_errors=True)

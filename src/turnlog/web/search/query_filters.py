@@ -1,18 +1,17 @@
-"""Shows the filters of a query as controls, and changes a query when a control changes.
+"""Finds the filters of a query, and changes them.
 
-The query contains the whole state: a control only writes into it. Filters that are negated, are in parentheses, or have
-several values are left as typed.
+The query contains the whole state of a search: a choice beside the results only changes its text. Filters that are
+negated or in parentheses are left as typed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from turnlog.store.search.query_tokens import QueryLexer
 from turnlog.store.search.syntax import QueryError, QueryFilter
 
-FILTER_CONTROLS = ("project", "session", "role", "kind", "tool", "model", "error", "after", "before")
 _SPECIAL_CHARS = frozenset(' \t\n,"()')
 
 
@@ -25,22 +24,35 @@ class PlacedFilter(NamedTuple):
     end: int
 
 
-def read_filters(query: str) -> dict[str, str]:
-    """Return the filters that controls can show, by name; several values are joined with commas."""
-    return {item.name: ",".join(item.values) for item in _find_filters(query) if item.name in FILTER_CONTROLS}
+def list_filters(query: str) -> list[PlacedFilter]:
+    """List the filters that links can change; those of a malformed query end at the mistake."""
+    return list(_iter_filters(query))
 
 
-def change_filters(query: str, changes: Mapping[str, str]) -> str:
-    """Change some filters of a query; an empty value removes a filter."""
-    for name, value in changes.items():
-        query = _replace_filter(query, name, value.strip())
+def list_filter_values(query: str, name: str) -> list[str]:
+    """List the values of the filters with a name."""
+    return [value for item in _iter_filters(query) if item.name == name for value in item.values]
+
+
+def change_filters(query: str, changes: Mapping[str, Sequence[str]]) -> str:
+    """Give some filters other values; without values, a filter is removed."""
+    for name, values in changes.items():
+        query = _replace_filter(query, name, values)
     return query
 
 
-def apply_changed_controls(query: str, before: str, controls: Mapping[str, str]) -> str:
-    """Update a query with the controls that changed since they were shown for the query `before`."""
-    old = read_filters(before)
-    return change_filters(query, {name: value for name, value in controls.items() if value != old.get(name, "")})
+def toggle_filter_value(query: str, name: str, value: str, *, is_single: bool = False) -> str:
+    """Add a value to a filter, or remove it; `is_single` is for filters that accept only one."""
+    before = list_filter_values(query, name)
+    without = [other for other in before if other.casefold() != value.casefold()]
+    if len(without) < len(before):
+        return _replace_filter(query, name, [] if is_single else without)
+    return _replace_filter(query, name, [value] if is_single else [*before, value])
+
+
+def remove_filter(query: str, item: PlacedFilter) -> str:
+    """Remove a filter that `list_filters` found."""
+    return _tidy_spaces(query[: item.start] + query[item.end :])
 
 
 def quote_filter_value(value: str) -> str:
@@ -50,18 +62,24 @@ def quote_filter_value(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _replace_filter(query: str, name: str, value: str) -> str:
-    for item in reversed([item for item in _find_filters(query) if item.name == name]):
+def _replace_filter(query: str, name: str, values: Sequence[str]) -> str:
+    for item in reversed([item for item in _iter_filters(query) if item.name == name]):
         query = query[: item.start] + query[item.end :]
-    rest = " ".join(query.split()) if '"' not in query else query.strip()
-    if not value:
+    rest = _tidy_spaces(query)
+    if not values:
         return rest
     if _has_or(rest):
         rest = f"({rest})"
-    return f"{rest} {name}:{quote_filter_value(value)}".strip()
+    return f"{rest} {name}:{','.join(map(quote_filter_value, values))}".strip()
 
 
-def _find_filters(query: str) -> Iterator[PlacedFilter]:
+def _tidy_spaces(query: str) -> str:
+    return " ".join(query.split()) if '"' not in query else query.strip()
+
+
+def _iter_filters(query: str) -> Iterator[PlacedFilter]:
+    if _has_or(query):  # each filter belongs to one of the alternatives
+        return
     lexer = QueryLexer(query)
     depth, before = 0, ""
     try:

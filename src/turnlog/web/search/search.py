@@ -7,20 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+import apsw
 from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.api.documents import to_document
 from turnlog.api.search import build_search_report
 from turnlog.errors import UsageError
-from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.refresh import RefreshResult
+from turnlog.store.search.facet_counts import FacetCounter, FacetCounts
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.loose_search import search_loosely
-from turnlog.store.search.match_expression import KINDS_BY_ROLE, plan_search
+from turnlog.store.search.match_expression import SearchPlan, plan_search
 from turnlog.store.search.query import SearchQuery, parse_query
 from turnlog.store.search.search import SearchOptions, search_index
 from turnlog.store.search.search_answer import (
@@ -35,10 +36,11 @@ from turnlog.store.search.syntax import QueryError
 from turnlog.store.search.trashed_sessions import LeftOutHits, find_trashed_sessions
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
-from turnlog.web.home.session_list import HomeListing, ListingCache
-from turnlog.web.machine import Machine
+from turnlog.web.machine import IndexState, Machine
 from turnlog.web.reading.links import text_address
-from turnlog.web.search.query_filters import FILTER_CONTROLS, apply_changed_controls, change_filters, read_filters
+from turnlog.web.search.facets import FacetGroup, FacetSource, SessionPlaces, build_facets, build_uncounted_facets
+from turnlog.web.search.query_filters import change_filters, list_filters, remove_filter
+from turnlog.web.search.remembered_searches import list_remembered_searches
 from turnlog.web.search.scanner import ScanJob, run_scan
 
 
@@ -61,12 +63,18 @@ class SessionHits(NamedTuple):
     project: str
     last: float | None
     hits: list[LinkedHit]
+    total: int
+    """How many hits the session has."""
+    is_bounded: bool
+    """Whether it may have more."""
 
 
-def build_session_hits(machine: Machine, sessions: Sequence[Mapping[str, Any]]) -> Iterator[SessionHits]:
+def build_session_hits(
+    machine: Machine, document: Mapping[str, Any], counts: FacetCounts | None = None
+) -> Iterator[SessionHits]:
     """Add addresses to the sessions and hits of a `turnlog search --json` document."""
     refs = machine.load_refs()
-    for session in sessions:
+    for session in document["sessions"]:
         row = machine.store.db.execute(
             "SELECT session.id, uuid, name.text FROM session JOIN name ON name.id = project"
             " LEFT JOIN file ON file.session = session.id WHERE uuid = ? ORDER BY path = ? DESC LIMIT 1",
@@ -81,6 +89,8 @@ def build_session_hits(machine: Machine, sessions: Sequence[Mapping[str, Any]]) 
             session["project"] or folder,
             amounts.parse_seconds(session["ended"]),
             [_to_linked_hit(hit, session, ref) for hit in session["hits"]],
+            max(session["total"], counts.sessions[number] if counts else 0),
+            not counts.is_complete if counts else document["total"]["at_least"],
         )
 
 
@@ -112,7 +122,10 @@ _NUMBER_LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}
 _MORE_SESSIONS = 40
 _HOME_OPTIONS = SearchOptions(limit=5, hits=2)
 _MAX_QUERY_CHARS = 2000
-_AGE_CHOICES = {"1d": "a day", "7d": "a week", "30d": "30 days", "90d": "90 days", "1y": "a year"}
+_COUNT_SECONDS, _MAX_COUNT_SECONDS = 0.15, 5.0
+"""How long hits are counted while the reader types, and how long if that was not enough."""
+_MAX_SCOPE_SECONDS = 0.5
+"""How long all texts of an index are counted."""
 
 
 class SearchRequest(NamedTuple):
@@ -160,56 +173,135 @@ class QueryMistake(NamedTuple):
         return cls(words, error.query[: error.at], error.query[error.at :] or " ")
 
 
+class FoundTexts(NamedTuple):
+    """The results of a search, and the plan by which its hits can be counted."""
+
+    document: dict[str, Any]
+    plan: SearchPlan | None = None
+    """None if the hits can't be counted: files were read, or no single text contains all words."""
+
+
+class CountedHits(NamedTuple):
+    """The number of hits, and the choices beside them."""
+
+    counts: FacetCounts | None = None
+    """None if the hits can't be counted."""
+    facets: Sequence[FacetGroup] = ()
+    is_late: bool = False
+    """Whether counting was cut short."""
+
+
+class HitTotal(NamedTuple):
+    """How many hits there are."""
+
+    hits: int
+    sessions: int
+    is_bounded: bool
+    """Whether there may be more."""
+
+
 async def show_search(request: Request) -> Response:
-    search = parse_search_request(request)
-    if (controls := _read_controls(request)) is not None and (
-        query := apply_changed_controls(search.q, *controls)
-    ) != search.q:
-        return RedirectResponse(search.address(q=query), 303)
-    return await _answer_search(request, search, "search.html")
+    return await _answer_search(request, parse_search_request(request), "search.html")
 
 
 async def show_search_results(request: Request) -> Response:
-    """Render only the results, for the page's script; changed controls are written into the query."""
-    search = parse_search_request(request)
-    if (controls := _read_controls(request)) is not None:
-        search = search._replace(q=apply_changed_controls(search.q, *controls))
-    return await _answer_search(request, search, "search_results.html")
+    """Render only the results, for the page's script."""
+    return await _answer_search(request, parse_search_request(request), "search_results.html")
 
 
 async def _answer_search(request: Request, search: SearchRequest, template: str) -> Response:
-    mistake, document = None, None
+    mistake, found = None, None
     try:
-        document = None if search.is_empty else await _find_document(request, search)
+        found = None if search.is_empty else await _find_texts(request, search)
     except UsageError as error:
         mistake = QueryMistake.from_error(error)
-    return await run_in_threadpool(_render_results, request, template, search, document, mistake)
+    return await run_in_threadpool(_render_results, request, template, search, found, mistake)
 
 
 def _render_results(
     request: Request,
     template: str,
     search: SearchRequest,
-    document: Mapping[str, Any] | None,
+    found: FoundTexts | None,
     mistake: QueryMistake | None,
 ) -> Response:
-    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    machine = get_machine(request)
+    scopes = get_app_state(request, "scopes", ScopeCache)
+    document = found.document if found else None
+    is_patient = request.query_params.get("counts") == "all"
+    counted = CountedHits()
+    if mistake is None:
+        counted = _count_hits(machine, scopes, search, found, _MAX_COUNT_SECONDS if is_patient else _COUNT_SECONDS)
+    counts = counted.counts
     return render_page(
         request,
         template,
         search=search,
         results=document,
-        groups=list(build_session_hits(get_machine(request), document["sessions"])) if document else [],
+        total=_build_total(document, counts) if document else None,
+        groups=list(build_session_hits(machine, document, counts)) if document else [],
         left_out=LeftOutHits(**document["searched"]["trashed"]) if document else LeftOutHits(),
         mistake=mistake,
-        controls=read_filters(search.q),
-        options=_list_control_options(request, listing),
-        scope=get_app_state(request, "scopes", ScopeCache).get_scope(get_machine(request)),
+        facets=counted.facets,
+        is_counted=is_patient or not counted.is_late,
+        filters=[
+            (item.name, ", ".join(item.values), search._replace(q=remove_filter(search.q, item)))
+            for item in list_filters(search.q)
+        ],
+        search_without_filters=change_filters(search.q, {item.name: () for item in list_filters(search.q)}),
+        scope=scopes.get_scope(machine),
+        coverage=_describe_coverage(machine.state, scopes.get_scope(machine).share),
         loosened=[describe_loosened_words(**item) for item in document["total"]["loosened"]] if document else [],
         more=_MORE_SESSIONS,
-        describe_share=describe_share,
+        remembered=list_remembered_searches(machine.preferences.load().values),
         amounts=amounts,
     )
+
+
+def _count_hits(
+    machine: Machine, scopes: ScopeCache, search: SearchRequest, found: FoundTexts | None, max_seconds: float
+) -> CountedHits:
+    """Count the hits, and build the choices beside them."""
+    db = machine.store.db
+    if found is None or found.plan is None:
+        scope = scopes.get_facets(machine)
+        if search.is_empty:
+            return CountedHits(None, build_facets(search.q, scope.counts, scope.source(db), has_alternatives=False))
+        if search.mode == "words":
+            return CountedHits()
+        return CountedHits(None, build_uncounted_facets(search.q, scope.counts, scope.places))
+    trash = find_trashed_sessions(db, machine.data_dir)
+    counter = FacetCounter(db, max_seconds, trash.sql_bound)
+    source = FacetSource(db, counter, scopes.get_facets(machine).places)
+    counts = source.count_plan(found.plan)
+    is_loosened = bool(found.document["total"]["loosened"])
+    facets = build_facets(search.q, counts, source, has_alternatives=not is_loosened)
+    return CountedHits(counts, facets, counter.is_late)
+
+
+def _build_total(document: Mapping[str, Any], counts: FacetCounts | None) -> HitTotal:
+    """Combine what was counted with what the search itself saw, which may be more if the counting was cut short."""
+    total = document["total"]
+    if counts is None:
+        return HitTotal(total["hits"], total["sessions"], total["at_least"])
+    return HitTotal(
+        max(counts.total, total["hits"]), max(len(counts.sessions), total["sessions"]), not counts.is_complete
+    )
+
+
+def _describe_coverage(state: IndexState, share: float) -> str:
+    """Say what a search covers while the index is being filled; empty if it covers everything."""
+    if state.phase == "failed":
+        return f"The index is out of date, so newer texts may be missing: {state.failure}"
+    if state.phase == "starting":
+        return "turnlog is still looking for session files; what it finds will appear here."
+    if state.is_busy and state.files and state.files_read < state.files:
+        return (
+            f"So far, {state.files_read:,} of {state.files:,} files can be searched; the others follow, newest first."
+        )
+    if share < 1:
+        return describe_share(share)
+    return "The index is being updated; new texts will appear here." if state.is_busy else ""
 
 
 def parse_search_request(request: Request) -> SearchRequest:
@@ -231,17 +323,7 @@ def parse_search_request(request: Request) -> SearchRequest:
     )
 
 
-def _read_controls(request: Request) -> tuple[str, dict[str, str]] | None:
-    """Return the query for which the controls were shown, and their current values."""
-    params = request.query_params
-    if "was" not in params:
-        return None
-    return params["was"][:_MAX_QUERY_CHARS], {
-        name: params[f"f_{name}"][:200] for name in FILTER_CONTROLS if f"f_{name}" in params
-    }
-
-
-async def _find_document(request: Request, search: SearchRequest) -> dict[str, Any]:
+async def _find_texts(request: Request, search: SearchRequest) -> FoundTexts:
     machine = get_machine(request)
     if search.mode == "words":
         options = SearchOptions(search.limit, search.hits, search.newest, search.context)
@@ -259,13 +341,13 @@ async def _find_document(request: Request, search: SearchRequest) -> dict[str, A
         search.context,
         not machine.state.is_busy,
     )
-    return await run_scan(job, request.is_disconnected)
+    return FoundTexts(await run_scan(job, request.is_disconnected))
 
 
 def search_words(
     machine: Machine, text: str, options: SearchOptions, scopes: ScopeCache, *, is_loose: bool = True
-) -> dict[str, Any]:
-    """Search the index and return the document of `turnlog search --json`; `is_loose` also tries loosened words."""
+) -> FoundTexts:
+    """Search the index as `turnlog search --json` does; `is_loose` also tries loosened words."""
     query = parse_query(text)
     db = machine.store.db
     source = IndexSource(machine.data_dir)
@@ -275,8 +357,17 @@ def search_words(
         result = search_index(db, plan_search(db, query), options, source.read_passage, source.find_trashed(db))
     sessions = load_searched_sessions(db, [group.session for group in result.groups])
     answer = SearchAnswer(scopes.get_scope(machine, query), result, sessions)
-    document: dict[str, Any] = to_document(build_search_report(text, answer))
-    return document
+    return FoundTexts(to_document(build_search_report(text, answer)), None if result.is_scattered else result.plan)
+
+
+class ScopeFacets(NamedTuple):
+    """What all texts together are."""
+
+    counts: FacetCounts
+    places: SessionPlaces
+
+    def source(self, db: apsw.Connection) -> FacetSource:
+        return FacetSource(db, FacetCounter(db, _COUNT_SECONDS), self.places)
 
 
 class ScopeCache:
@@ -284,6 +375,18 @@ class ScopeCache:
 
     def __init__(self) -> None:
         self._known: tuple[float, int, SearchedIndex] | None = None
+        self._facets: tuple[int, ScopeFacets] | None = None
+
+    def get_facets(self, machine: Machine) -> ScopeFacets:
+        """Return the counts of all texts, and where the sessions belong."""
+        generation = machine.state.generation
+        if self._facets is None or self._facets[0] != generation:
+            db = machine.store.db
+            places = SessionPlaces.load(db)
+            trash = find_trashed_sessions(db, machine.data_dir)
+            source = FacetSource(db, FacetCounter(db, _MAX_SCOPE_SECONDS, trash.sql_bound), places)
+            self._facets = generation, ScopeFacets(source.count_query(""), places)
+        return self._facets[1]
 
     def get_scope(self, machine: Machine, query: SearchQuery | None = None) -> SearchedIndex:
         """Return what can be searched, and which parts of a query are ignored."""
@@ -297,43 +400,18 @@ class ScopeCache:
         )
 
 
-def _list_control_options(request: Request, listing: HomeListing) -> dict[str, list[tuple[str, str]]]:
-    """Return the choices for each control: values and labels."""
-    db = get_machine(request).store.db
-    projects = sorted({row.project for row in listing.rows}, key=lambda path: amounts.folder_name(path).casefold())
-    names: list[tuple[str, str]] = list(db.execute("SELECT kind, text FROM name WHERE kind IN ('tool', 'model')"))
-    return {
-        "project": [(_shorten_project(path, projects), amounts.folder_name(path)) for path in projects],
-        "tool": [(name, name) for kind, name in sorted(names) if kind == "tool"],
-        "model": [(name, amounts.model_name(name)) for kind, name in sorted(names) if kind == "model"],
-        "role": [(role, role) for role in KINDS_BY_ROLE],
-        "kind": [(kind, kind) for kind in TEXT_KINDS],
-        "error": [("yes", "errors only"), ("no", "no errors")],
-        "after": list(_AGE_CHOICES.items()),
-    }
-
-
-def _shorten_project(path: str, projects: Sequence[str]) -> str:
-    """Return a project's name if it is unambiguous, otherwise its path."""
-    name = amounts.folder_name(path)
-    wanted = name.casefold()
-    is_clear = sum(wanted in amounts.folder_name(other).casefold() for other in projects) == 1
-    return name if is_clear else path
-
-
 def show_home_hits(request: Request) -> Response:
     """Render a few hits below the list of sessions, or nothing if the filter is not a valid query."""
     text = request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS]
     if project := request.query_params.get("in", "")[:1000]:
-        text = change_filters(text, {"project": project})
+        text = change_filters(text, {"project": [project]})
     machine = get_machine(request)
     try:
-        document = search_words(
-            machine, text, _HOME_OPTIONS, get_app_state(request, "scopes", ScopeCache), is_loose=False
-        )
+        scopes = get_app_state(request, "scopes", ScopeCache)
+        document = search_words(machine, text, _HOME_OPTIONS, scopes, is_loose=False).document
     except UsageError:
         return answers.build_html_response("")
-    groups = list(build_session_hits(machine, document["sessions"]))
+    groups = list(build_session_hits(machine, document))
     if not groups:
         return answers.build_html_response("")
     return render_page(
@@ -347,7 +425,7 @@ async def send_search_document(request: Request) -> Response:
     if search.is_empty:
         return answers.build_json_response({"error": "nothing to search for; pass q=, or mode= and text="}, 400)
     try:
-        document = await _find_document(request, search)
+        document = (await _find_texts(request, search)).document
     except QueryError as error:
         return answers.build_json_response({"error": str(error), "query": error.query, "at": error.at}, 400)
     return answers.build_json_response(document)

@@ -1,22 +1,30 @@
-// Search as you type. The query field contains the whole state: a changed control is sent once, then part of it.
+// Search as you type. The query contains the whole state: the choices beside the results are links to other queries.
 import { load } from "./fragment.js";
 import { on, step } from "./keys.js";
+import { MAX_SAVED, describe, listSaved, onRemembered, recordSearch, saveSearch, showRemembered } from "./search/remembered.js";
 
 const INPUT_DELAY_MS = 180;
 const SCAN_DELAY_MS = 600;
+const COUNT_DELAY_MS = 400;
 
 const form = document.getElementById("query");
 const field = document.getElementById("q");
 const text = document.getElementById("text");
 const mode = document.getElementById("mode");
-const was = document.getElementById("was");
 const results = document.getElementById("results");
-const controls = [...form.querySelectorAll("[data-control]")];
+const said = document.getElementById("said");
+const saveButton = document.getElementById("save-search");
+const saveDialog = document.getElementById("save");
+const facetsButton = document.getElementById("facets-open");
 let running = new AbortController();
 let timer = 0;
+let counting = 0;
+let wasBusy = false;
 
-/** Read the form as a query; includes a control only if it was just changed. */
-function readQuery(control) {
+const here = () => location.pathname + location.search;
+
+/** Read the form as the query part of an address. */
+function readForm() {
   const query = new URLSearchParams();
   if (field.value.trim()) query.set("q", field.value);
   if (mode.value !== "words") {
@@ -24,72 +32,133 @@ function readQuery(control) {
     query.set("text", text.value);
   }
   if (form.elements.sort.value) query.set("sort", form.elements.sort.value);
-  if (control) {
-    // The server compares the control with the query for which it was shown to see what changed.
-    query.set("was", was.value);
-    query.set(control.name, control.value);
-  }
   return query;
 }
 
-async function search(control) {
+/** Put the query of an address into the form. */
+function fillForm(query) {
+  field.value = query.get("q") ?? "";
+  text.value = query.get("text") ?? "";
+  mode.value = query.get("mode") ?? "words";
+  form.elements.sort.value = query.get("sort") ?? "";
+  showMode();
+}
+
+/** Load the results of a query; `keeps` says how its address enters the history: "replace", "push" or not at all. */
+async function search(query = readForm(), keeps = "replace") {
   clearTimeout(timer);
+  clearTimeout(counting);
   running.abort();
   running = new AbortController();
   const { signal } = running;
+  // At once, so that Back works while the results are being loaded.
+  const address = query.toString() ? `/search?${query}` : "/search";
+  if (keeps === "push") history.pushState(null, "", address);
+  else if (keeps === "replace") history.replaceState(history.state, "", address);
   results.setAttribute("aria-busy", "true");
-  const before = field.value;
   const waiting = setTimeout(() => mode.value !== "words" && showNotice("Reading the files …"), SCAN_DELAY_MS);
   try {
-    results.replaceChildren(await load(`/search/results?${readQuery(control)}`, { signal }));
-    syncForm(before);
-    const query = readQuery().toString();
-    history.replaceState(null, "", query ? `/search?${query}` : "/search");
+    show(await load(`/search/results?${query}`, { signal }));
+    afterResults();
+    count(query, signal);
   } catch (error) {
-    if (error.name !== "AbortError") results.textContent = error.message;
+    if (error.name !== "AbortError") showNotice(error.message);
   } finally {
     clearTimeout(waiting);
     if (!signal.aborted) results.removeAttribute("aria-busy");
   }
 }
 
-function showNotice(text) {
+// What the server could not count while the reader typed, it counts once the reader stops.
+function count(query, signal) {
+  if (results.firstElementChild.dataset.uncounted === undefined) return;
+  counting = setTimeout(async () => {
+    const rest = new URLSearchParams(query);
+    rest.set("counts", "all");
+    try {
+      const found = await load(`/search/results?${rest}`, { signal });
+      if (!signal.aborted) show(found);
+      afterResults();
+    } catch (error) {
+      if (error.name !== "AbortError") results.querySelector(".counting")?.remove();
+    }
+  }, COUNT_DELAY_MS);
+}
+
+// Results are replaced as a whole; the focus, open lists and an open menu stay.
+function show(found) {
+  const focused = document.activeElement?.closest("[data-facet]")?.dataset.facet;
+  const open = [...results.querySelectorAll("details[data-more][open]")].map((details) => details.dataset.more);
+  results.replaceChildren(found);
+  for (const details of results.querySelectorAll("details[data-more]")) details.open = open.includes(details.dataset.more);
+  if (focused) ([...results.querySelectorAll("[data-facet]")].find((link) => link.dataset.facet === focused) ?? field).focus();
+}
+
+function afterResults() {
+  const total = results.querySelector(".total")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  if (said.textContent !== total) said.textContent = total;
+  saveButton.hidden = !readForm().has("q") && !text.value;
+  const chosen = results.querySelectorAll(".chosen li").length;
+  facetsButton.textContent = chosen ? `Filters (${chosen})` : "Filters";
+  document.title = `${(text.value || field.value).slice(0, 60)}${text.value || field.value ? " · " : ""}Search · turnlog`;
+  showRemembered(results);
+}
+
+function showNotice(words) {
   const line = document.createElement("p");
   line.className = "summary muted";
-  line.textContent = text;
-  results.replaceChildren(line);
-}
-
-/** Update the query and the controls to match the results. */
-function syncForm(before) {
-  const { q, controls: values } = results.firstElementChild.dataset;
-  if (field.value === before && q !== before.trim()) field.value = q;
-  was.value = q;
-  showControls(JSON.parse(values));
-}
-
-function showControls(values) {
-  for (const control of controls) {
-    const value = values[control.dataset.control] ?? "";
-    if (value && ![...control.options].some((option) => option.value === value)) control.add(new Option(value, value));
-    control.value = value;
-    control.classList.toggle("set", value !== "");
-  }
+  line.textContent = words;
+  const column = document.createElement("div");
+  column.className = "results";
+  column.append(line);
+  results.replaceChildren(column);
 }
 
 function onInput() {
   clearTimeout(timer);
   // A mode that reads files takes seconds, so it waits until the reader stops typing.
-  timer = setTimeout(search, mode.value === "words" ? INPUT_DELAY_MS : SCAN_DELAY_MS);
+  timer = setTimeout(() => search(), mode.value === "words" ? INPUT_DELAY_MS : SCAN_DELAY_MS);
 }
 
-function changeMode() {
+function showMode() {
   form.dataset.mode = mode.value;
   const isWords = mode.value === "words";
   document.getElementById("q-caption").textContent = isWords ? "Query" : "Filters";
   field.placeholder = isWords ? field.dataset.words : field.dataset.filters;
+}
+
+function changeMode() {
+  showMode();
   if (mode.value !== "words" && !text.value) text.focus();
   search();
+}
+
+// A plain click on a choice or a remembered search stays on this page; a hit leaves it.
+function onClick(event) {
+  const link = event.target.closest("a[href]");
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const address = new URL(link.href);
+  if (address.pathname !== "/search") {
+    recordSearch(here());
+    return;
+  }
+  event.preventDefault();
+  fillForm(address.searchParams);
+  search(address.searchParams, "push").then(() => recordSearch(here()));
+}
+
+function openSaveDialog() {
+  const address = here();
+  if (listSaved().length >= MAX_SAVED && !listSaved().some((item) => item.address === address)) {
+    said.textContent = `At most ${MAX_SAVED} searches can be saved; remove one first.`;
+    results.querySelector(".found-column")?.prepend(Object.assign(document.createElement("p"), { className: "coverage", textContent: said.textContent }));
+    return;
+  }
+  const name = saveDialog.querySelector("input");
+  name.value = listSaved().find((item) => item.address === address)?.name ?? describe(address);
+  saveDialog.returnValue = "";
+  saveDialog.showModal();
+  name.select();
 }
 
 const links = () => [...results.querySelectorAll("ol.found a")];
@@ -103,16 +172,49 @@ on("/", () => {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  search();
+  search().then(() => recordSearch(here()));
 });
 field.addEventListener("input", onInput);
 text.addEventListener("input", onInput);
 mode.addEventListener("change", changeMode);
 form.elements.sort.addEventListener("change", () => search());
-for (const control of controls) control.addEventListener("change", () => search(control));
-document.addEventListener("turnlog:indexed", () => {
-  // A search that reads files covers everything already.
-  const isPartial = results.firstElementChild.dataset.partial !== undefined;
-  if (isPartial && mode.value === "words" && !results.contains(document.activeElement)) search();
+results.addEventListener("click", onClick);
+addEventListener("popstate", () => {
+  const query = new URLSearchParams(location.search);
+  fillForm(query);
+  search(query, "");
 });
-showControls(JSON.parse(results.firstElementChild.dataset.controls));
+saveButton.addEventListener("click", openSaveDialog);
+saveDialog.querySelector(".cancel").addEventListener("click", () => saveDialog.close(""));
+saveDialog.addEventListener("close", () => {
+  const name = saveDialog.querySelector("input").value.trim();
+  if (saveDialog.returnValue !== "save" || !name) return;
+  saveSearch(name, here());
+  onRemembered(() => showRemembered(results));
+  showRemembered(results);
+  said.textContent = `Saved as ${name}.`;
+});
+facetsButton.addEventListener("click", () => {
+  const isOpen = results.classList.toggle("facets-shown");
+  facetsButton.setAttribute("aria-expanded", String(isOpen));
+});
+// While the index grows, the results and what they say of it follow. A search that reads files covers everything already.
+function follow() {
+  const isPartial = results.firstElementChild.dataset.partial !== undefined;
+  if (isPartial && mode.value === "words" && !results.contains(document.activeElement)) search(new URLSearchParams(location.search), "");
+}
+
+document.addEventListener("turnlog:indexed", follow);
+document.addEventListener("turnlog:state", ({ detail }) => {
+  if (wasBusy && !detail.is_busy) follow();
+  wasBusy = detail.is_busy;
+});
+
+// The attribute autofocus would scroll to the field after Back, too.
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate") field.focus();
+results.classList.add("foldable");
+facetsButton.hidden = false;
+onRemembered(() => showRemembered(results));
+afterResults();
+count(new URLSearchParams(location.search), running.signal);
+if (here() !== "/search") recordSearch(here());

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -15,6 +16,13 @@ _COLUMN_GAP_SHARE = 0.18
 """The gap's share of a column's width."""
 
 
+class ColumnPart(NamedTuple):
+    """The tooltip of a part of a stacked column, and the address that a click on it opens."""
+
+    words: str
+    href: str | None = None
+
+
 class ChartColumn(NamedTuple):
     label: str
     """Shown below the column."""
@@ -24,6 +32,8 @@ class ChartColumn(NamedTuple):
     """The tooltip."""
     href: str | None = None
     """The address that a click opens."""
+    parts: tuple[ColumnPart, ...] = ()
+    """What the parts of a stacked column say, one for each value; without any, they say the same as the column."""
 
 
 def render_column_chart(
@@ -32,12 +42,18 @@ def render_column_chart(
     columns: Sequence[ChartColumn],
     format_value: Callable[[float], str],
     description: str = "",
+    *,
+    has_all_labels: bool = False,
 ) -> Markup:
-    """Render columns; `series` names the colours, and `format_value` formats the axis labels."""
+    """Render columns; `series` names the colours, and `format_value` formats the axis labels.
+
+    `has_all_labels` is for columns that are things rather than times.
+    """
     axis = build_axis_scale(max((sum(max(value, 0) for value in column.values) for column in columns), default=0))
     marks = join_markup(_render_column(number, len(columns), column, axis) for number, column in enumerate(columns))
     labels = [column.label for column in columns]
-    return render_frame(ChartFrame(title, description, axis, labels, tuple(series), marks, format_value))
+    frame = ChartFrame(title, description, axis, labels, tuple(series), marks, format_value)
+    return render_frame(frame._replace(has_all_labels=has_all_labels))
 
 
 def _render_column(number: int, total: int, column: ChartColumn, axis: AxisScale) -> Markup:
@@ -52,17 +68,20 @@ def _render_column(number: int, total: int, column: ChartColumn, axis: AxisScale
         height=CHART_HEIGHT_PX - BOTTOM_MARGIN_PX,
     )
     gap = _COLUMN_GAP_SHARE * wide if total < 200 else 0
-    parts = join_markup(_render_column_parts(column.values, axis, to_percent(left + gap / 2), to_percent(wide - gap)))
+    parts = join_markup(_render_column_parts(column, axis, to_percent(left + gap / 2), to_percent(wide - gap)))
     title = build_element("title", column.words)
     return build_element("g", field + parts + title, class_="mark", data_words=column.words, data_href=column.href)
 
 
-def _render_column_parts(values: Sequence[float], axis: AxisScale, x: str, width: str) -> Iterator[Markup]:
+def _render_column_parts(column: ChartColumn, axis: AxisScale, x: str, width: str) -> Iterator[Markup]:
     room = CHART_HEIGHT_PX - TOP_MARGIN_PX - BOTTOM_MARGIN_PX
     floor = float(CHART_HEIGHT_PX - BOTTOM_MARGIN_PX)
-    for place, value in enumerate(values):
+    for place, (value, part) in enumerate(zip_longest(column.values, column.parts)):
         high = axis.to_share(value) * room
         if value > 0:
             high = max(high, 1.0)
             floor -= high
-            yield build_element("rect", class_=f"s{place}", x=x, y=floor, width=width, height=high)
+            words, href = part or (None, None)
+            yield build_element(
+                "rect", class_=f"s{place}", x=x, y=floor, width=width, height=high, data_words=words, data_href=href
+            )

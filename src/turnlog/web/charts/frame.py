@@ -15,8 +15,8 @@ TOP_MARGIN_PX = 10
 BOTTOM_MARGIN_PX = 24
 _AXIS_WIDTH_PX = 52
 _MAX_LABELS = 8
+"""The maximum number of labels below a chart; a narrow chart shows every second, or of long ones every third."""
 _MAX_SHORT_LABEL_CHARS = 8
-"""The maximum number of labels below a chart; a narrow chart hides every second label."""
 
 
 class ChartFrame(NamedTuple):
@@ -31,6 +31,7 @@ class ChartFrame(NamedTuple):
     format_value: Callable[[float], str]
     under: Markup = Markup("")
     """Drawn between the grid lines and the marks."""
+    has_all_labels: bool = False
 
 
 def render_frame(frame: ChartFrame) -> Markup:
@@ -44,7 +45,7 @@ def render_frame(frame: ChartFrame) -> Markup:
         aria_hidden="true",
     )
     description = ". ".join(word for word in (frame.title, frame.description) if word)
-    inner = join_markup([*_render_axis_lines(frame), frame.under, *_render_labels(frame.labels), frame.marks])
+    inner = join_markup([*_render_axis_lines(frame), frame.under, *_render_labels(frame), frame.marks])
     plot = build_element(
         "svg", inner, class_="plot", width="100%", height=CHART_HEIGHT_PX, role="img", aria_label=description
     )
@@ -73,12 +74,15 @@ def _render_axis_lines(frame: ChartFrame) -> Iterator[Markup]:
         yield build_element("line", class_="base" if tick == 0 else "grid", x1="0%", x2="100%", y1=y, y2=y)
 
 
-def _render_labels(labels: Sequence[str]) -> Iterator[Markup]:
-    most = _MAX_LABELS if max(map(len, labels), default=0) <= _MAX_SHORT_LABEL_CHARS else _MAX_LABELS - 2
-    for number, place in enumerate(pick_label_places(len(labels), most)):
+def _render_labels(frame: ChartFrame) -> Iterator[Markup]:
+    labels = frame.labels
+    is_short = max(map(len, labels), default=0) <= _MAX_SHORT_LABEL_CHARS
+    most, kept = (_MAX_LABELS, 2) if is_short else (_MAX_LABELS - 2, 3)
+    for number, place in enumerate(pick_label_places(len(labels), len(labels) if frame.has_all_labels else most)):
         x = (place + 0.5) / len(labels)
-        anchor = "start" if x < 0.06 else "end" if x > 0.94 else "middle"
-        kind = "label minor" if number % 2 else "label"
+        is_centred = frame.has_all_labels or 0.06 <= x <= 0.94
+        anchor = "middle" if is_centred else "start" if x < 0.5 else "end"
+        kind = "label minor" if number % kept else "label"
         yield build_element(
             "text", labels[place], class_=kind, x=to_percent(x), y=CHART_HEIGHT_PX - 7, text_anchor=anchor
         )

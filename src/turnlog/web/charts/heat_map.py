@@ -7,9 +7,9 @@ from math import ceil, sqrt
 
 from markupsafe import Markup
 
+from turnlog.store.usage.usage_slices import DAY_NAMES
 from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
-DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SHADE_COUNT = 6
 _ROW_HEIGHT_PX = 22
 _AXIS_WIDTH_PX = 52
@@ -17,9 +17,13 @@ _BOTTOM_MARGIN_PX = 20
 
 
 def render_heat_map(
-    title: str, counts: Sequence[Sequence[int]], describe: Callable[[int, int, int], str], description: str = ""
+    title: str,
+    counts: Sequence[Sequence[int]],
+    describe: Callable[[int, int, int], str],
+    link: Callable[[int, int], str | None] = lambda _day, _hour: None,
+    description: str = "",
 ) -> Markup:
-    """Render counts by day and hour; `describe` returns the tooltip of a cell."""
+    """Render counts by day and hour; `describe` returns the tooltip of a cell, and `link` its address."""
     high = _ROW_HEIGHT_PX * len(counts) + _BOTTOM_MARGIN_PX
     names = join_markup(
         build_element(
@@ -34,7 +38,7 @@ def render_heat_map(
     axis = build_element("svg", names, class_="axis", width=_AXIS_WIDTH_PX, height=high, aria_hidden="true")
     highest = max((value for row in counts for value in row), default=0)
     fields = join_markup(
-        _render_field(day, hour, value, highest, describe)
+        _render_field(day, hour, value, highest, describe(day, hour, value), link(day, hour))
         for day, row in enumerate(counts)
         for hour, value in enumerate(row)
     )
@@ -45,10 +49,9 @@ def render_heat_map(
     return build_element("div", axis + field, class_="chart heat")
 
 
-def _render_field(day: int, hour: int, value: int, highest: int, describe: Callable[[int, int, int], str]) -> Markup:
+def _render_field(day: int, hour: int, value: int, highest: int, words: str, href: str | None) -> Markup:
     # By the square root, since a few busy hours would leave all others pale.
     shade = min(ceil(sqrt(value / highest) * SHADE_COUNT), SHADE_COUNT) if value and highest else 0
-    words = describe(day, hour, value)
     rect = build_element(
         "rect",
         class_=f"h{shade}",
@@ -58,7 +61,7 @@ def _render_field(day: int, hour: int, value: int, highest: int, describe: Calla
         height=_ROW_HEIGHT_PX - 2,
         rx=2,
     )
-    return build_element("g", rect + build_element("title", words), class_="mark", data_words=words)
+    return build_element("g", rect + build_element("title", words), class_="mark", data_words=words, data_href=href)
 
 
 def _render_hour_labels(high: int) -> Iterator[Markup]:

@@ -32,4 +32,4 @@ def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
 
 def pick_label_places(total: int, most: int) -> range:
     """Pick at most `most` evenly spaced places out of `total`."""
-    return range(0, total, max(ceil(total / most), 1))
+    return range(0, total, max(ceil(total / max(most, 1)), 1))

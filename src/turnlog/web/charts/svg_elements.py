@@ -6,15 +6,20 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from turnlog.render.html_escape import name_hidden_chars
+
 
 def build_element(name: str, inner: Markup | str = "", /, **attributes: str | float | None) -> Markup:
-    """Build an element; `_` in an attribute's name becomes `-`, and attributes that are None are omitted."""
+    """Build an element; `_` in an attribute's name becomes `-`, and attributes that are None are omitted.
+
+    Names in the text may contain invisible characters, which would reverse what follows them; they are spelled out.
+    """
     pairs = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _format_number(value))
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _format_value(value))
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup("<{name}{pairs}>{inner}</{name}>").format(name=Markup(name), pairs=pairs, inner=escape(inner))
+    return Markup("<{name}{pairs}>{inner}</{name}>").format(name=Markup(name), pairs=pairs, inner=_format_inner(inner))
 
 
 def join_markup(parts: Iterable[Markup]) -> Markup:
@@ -22,8 +27,12 @@ def join_markup(parts: Iterable[Markup]) -> Markup:
 
 
 def to_percent(part: float) -> str:
-    return f"{_format_number(part * 100)}%"
+    return f"{_format_value(part * 100)}%"
 
 
-def _format_number(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")
+def _format_inner(inner: Markup | str) -> Markup:
+    return inner if isinstance(inner, Markup) else escape(name_hidden_chars(inner))
+
+
+def _format_value(value: str | float) -> str:
+    return name_hidden_chars(value) if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")

@@ -10,12 +10,13 @@ from markupsafe import Markup
 from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
 _HEIGHT_PX = 260
-_MIN_LABEL_WIDTH, _MIN_LABEL_HEIGHT_PX = 0.09, 36.0
+_MIN_LABEL_WIDTH, _MIN_LABEL_HEIGHT_PX, _LINE_HEIGHT_PX = 0.03, 36.0, 16
 _SERIES_COUNT = 8
 
 
 class TreemapLeaf(NamedTuple):
-    label: str
+    labels: tuple[str, ...]
+    """Its names, from the general to the special."""
     value: float
     figure: str
     words: str
@@ -74,8 +75,12 @@ def _render_leaf(leaf: TreemapLeaf, box: _Box) -> Markup:
         height=high,
     )
     if box.width > _MIN_LABEL_WIDTH and high > _MIN_LABEL_HEIGHT_PX:
-        label = leaf.label[: int(box.width * 110)]
-        text = build_element("text", label, x=8, y=top + 16) + build_element("text", leaf.figure, x=8, y=top + 32)
+        has_room = high > _MIN_LABEL_HEIGHT_PX + _LINE_HEIGHT_PX * (len(leaf.labels) - 1)
+        lines = [*leaf.labels, leaf.figure] if has_room else [" · ".join(leaf.labels), leaf.figure]
+        text = join_markup(
+            build_element("text", line, x=8, y=top + _LINE_HEIGHT_PX * number) for number, line in enumerate(lines, 1)
+        )
+        # `chart_marks.js` shortens lines that are too long for the width that the chart turns out to have.
         inner += build_element(
             "svg", text, class_="label", x=to_percent(box.x), y=0, width=to_percent(box.width), height=_HEIGHT_PX
         )

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.web.charts.heat_map import DAY_NAMES, SHADE_COUNT
+from turnlog.store.usage.usage_slices import DAY_NAMES
+from turnlog.web.charts.heat_map import SHADE_COUNT
 from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
 _ROW_HEIGHT_PX = 14

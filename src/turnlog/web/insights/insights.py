@@ -6,11 +6,9 @@ load after it, one by one, and are remembered while the index is unchanged.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Mapping
+from datetime import date
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
@@ -20,7 +18,6 @@ from starlette.routing import BaseRoute, Route
 from turnlog.api.documents import to_document
 from turnlog.api.usage import build_usage_table
 from turnlog.errors import UsageError
-from turnlog.store.insight.catalog import read_catalog_state
 from turnlog.store.insight.insights import (
     count_messages_by_hour,
     list_busiest_files,
@@ -30,63 +27,38 @@ from turnlog.store.insight.insights import (
 from turnlog.store.lake.lake_index import LAKE_TIME_ZONE, list_lake_projects
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.groupings import GROUPINGS
+from turnlog.store.usage.tool_spend import list_tool_points
+from turnlog.store.usage.tool_usage import list_call_points, list_tool_times
 from turnlog.store.usage.usage_document import load_usage_report
 from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
-from turnlog.store.usage.usage_series import list_usage_points
+from turnlog.store.usage.usage_series import UsagePoint, list_usage_points
+from turnlog.store.usage.usage_slices import UNKNOWN_MODEL, load_session_folders
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache
 from turnlog.web.insights import breakdown, periods, rankings, session_sums
+from turnlog.web.insights.insights_filter import TIME_RANGES, InsightsFilter, parse_insights_filter
 from turnlog.web.insights.panels import Panel, keep_insights_links
 from turnlog.web.insights.people import build_people_panels
+from turnlog.web.insights.time_axis import PERIOD_NAMES, TimeAxis, build_time_axis
+from turnlog.web.insights.tools_panel import build_tools_panel
 from turnlog.web.machine import Machine
+from turnlog.web.project_names import name_projects
 from turnlog.web.reading.links import text_address
+from turnlog.web.slices.index_cache import IndexCache, load_tool_spend
 
-TIME_RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}
-_DEFAULT_RANGE = "30d"
 _LATE_PARTS = {
-    "tools": "What fills the context, and which tools fail",
+    "tools": "Tools",
     "waits": "Longest waits",
     "files": "Busiest files",
 }
-_MAX_REMEMBERED = 64
 ALL_ROWS, TOP_ROWS, NEWEST_ROWS = slice(None), slice(15), slice(-60, None)
 """The rows of a report to show."""
 
 
-class InsightsFilter(NamedTuple):
-    range: str = ""
-    """One of TIME_RANGES; if empty, the days from `since` to `until`."""
-    since: str = ""
-    until: str = ""
-    project: str = ""
-    model: str = ""
-    by: str = ""
-    """What the stacked chart is divided by: `project` if empty."""
-    measure: str = ""
-    """What it adds up: `cost` if empty."""
-    timezone: str = ""
-    """The time zone of the days: this machine's if empty. It is not part of an address."""
-
-    def address(self, path: str = "/insights", **changes: str) -> str:
-        """Return the address for this filter with some changes."""
-        values = self._replace(**changes, timezone="")._asdict()
-        query = urlencode({name: value for name, value in values.items() if value})
-        return f"{path}?{query}" if query else path
-
-    def to_usage_request(self, kind: str = "daily") -> UsageRequest:
-        """Convert the filter to an index request; raise `UsageError` if it is invalid."""
-        since = self.since
-        if self.range and self.range != "all":
-            today = datetime.now(UTC).date() if self.timezone else date.today()  # noqa: DTZ011 - local days
-            since = (today - timedelta(days=int(self.range[:-1]) - 1)).isoformat()
-        values = (since, self.until, self.project, self.model, self.timezone)
-        return parse_usage_request(kind, *(value or None for value in values))
-
-
 def show_insights(request: HttpRequest) -> Response:
     machine, failure = get_machine(request), None
-    filters = _parse_filter(request)
+    filters = parse_insights_filter(request)
     try:
         overview = _get_overview(request, filters)
     except UsageError as error:
@@ -100,7 +72,8 @@ def show_insights(request: HttpRequest) -> Response:
         "insights.html",
         filters=filters,
         ranges=TIME_RANGES,
-        dimensions=list(breakdown.DIMENSIONS),
+        dimensions=filters.list_dimensions(bool(machine.lake)),
+        periods=PERIOD_NAMES,
         measures={name: measure.label for name, measure in breakdown.MEASURES.items()},
         failure=failure,
         total=overview.sums,
@@ -113,51 +86,11 @@ def show_insights(request: HttpRequest) -> Response:
     )
 
 
-def _parse_filter(request: HttpRequest) -> InsightsFilter:
-    values = {name: request.query_params.get(name, "").strip()[:1000] for name in InsightsFilter._fields}
-    values["by"] = values["by"] if values["by"] in breakdown.DIMENSIONS else ""
-    values["measure"] = values["measure"] if values["measure"] in breakdown.MEASURES else ""
-    values["timezone"] = LAKE_TIME_ZONE if get_machine(request).lake else ""
-    if values["range"] not in TIME_RANGES:
-        values["range"] = ""
-    if not (values["range"] or values["since"] or values["until"]):
-        values["range"] = _DEFAULT_RANGE if _has_recent_usage(get_machine(request)) else "all"
-    if values["range"] and (values["since"] or values["until"]):
-        values["range"] = ""
-    return InsightsFilter(**values)
-
-
-def _has_recent_usage(machine: Machine) -> bool:
-    """Return whether there is any usage in the default range."""
-    days = int(_DEFAULT_RANGE[:-1])
-    query = "SELECT EXISTS (SELECT 1 FROM spend WHERE hour >= unixepoch() / 3600 - ?)"
-    return bool(machine.store.db.execute(query, (days * 24,)).get)
-
-
 class InsightsOverview(NamedTuple):
     """The totals, and the panels that are part of the page."""
 
     sums: dict[str, Any]
     panels: list[Panel]
-
-
-class InsightsCache:
-    """Results that are reused while the index is unchanged."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
-
-    def get_or_make(self, machine: Machine, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the result for a key, computing it if needed."""
-        # The index of a lake never changes; a new snapshot has another one.
-        content = () if machine.lake else read_catalog_state(machine.store.db)
-        state = (machine.index, *content, date.today())  # noqa: DTZ011 - local days
-        known = self._known.get(key)
-        if known is None or known[0] != state:
-            known = self._known[key] = state, make()
-            while len(self._known) > _MAX_REMEMBERED:
-                self._known.popitem(last=False)
-        return known[1]
 
 
 def _load_usage_document(machine: Machine, request: UsageRequest, rows: slice = ALL_ROWS) -> dict[str, Any]:
@@ -172,37 +105,93 @@ def _load_usage_document(machine: Machine, request: UsageRequest, rows: slice = 
 
 def _get_overview(request: HttpRequest, filters: InsightsFilter) -> InsightsOverview:
     machine = get_machine(request)
-    overview: InsightsOverview = get_app_state(request, "memory", InsightsCache).get_or_make(
-        machine, ("page", filters), lambda: _build_overview(machine, filters)
+    overview: InsightsOverview = get_app_state(request, "memory", IndexCache).get_or_make(
+        machine, ("page", filters), lambda: _build_overview(request, filters)
     )
     return overview
 
 
-def _build_overview(machine: Machine, filters: InsightsFilter) -> InsightsOverview:
+def _build_overview(request: HttpRequest, filters: InsightsFilter) -> InsightsOverview:
+    machine = get_machine(request)
     models = _load_usage_document(machine, filters.to_usage_request("model"), TOP_ROWS)
-    first, last = (amounts.parse_seconds(models["total"][name]) for name in ("first", "last"))
     if not models["rows"]:
         return InsightsOverview(models, [])
-    by_time = _load_usage_document(machine, filters.to_usage_request(periods.choose_period(first, last)))
-    zone = LAKE_TIME_ZONE if machine.lake else "this machine's time zone"
-    by_project, by_session = (
-        _load_usage_document(machine, filters.to_usage_request(kind), TOP_ROWS) for kind in ("project", "session")
-    )
-    points = list_usage_points(machine.store.db, filters.to_usage_request())
-    wanted = breakdown.Breakdown(filters.by or "project", filters.measure or "cost", by_time["kind"])
+    db, usage, links = machine.store.db, filters.to_usage_request(), filters.to_slice_address()
+    points = list_usage_points(db, usage)
+    parts = _list_stacked_points(request, filters, points)
+    names = name_projects(load_session_folders(db).values())
+    days = {date.fromisoformat(point.day) for point in (*points, *parts)}
+    axis = build_time_axis(days, usage.since, usage.until, filters.today, filters.per)
+    by_time = _load_usage_document(machine, filters.to_usage_request(axis.kind))
+    over_time = periods.list_usage_periods(by_time, axis, links)
+    dated_links = links._replace(since=axis.first.isoformat(), until=axis.last.isoformat())
     panels = [
-        breakdown.build_stack_panel(points, wanted),
-        breakdown.build_treemap_panel(points),
-        periods.build_time_panel(by_time),
-        *(build_people_panels(machine, filters.to_usage_request(), models) if machine.lake else []),
-        rankings.build_cost_panel("project", "By project", by_project, lambda row: _build_project_cell(row, filters)),
-        rankings.build_cost_panel("model", "By model", models, rankings.build_model_cell),
-        periods.build_hours_panel(count_messages_by_hour(machine.store.db, filters.to_usage_request()), zone),
-        periods.build_cache_panel(by_time),
+        _build_stack_panel(filters, parts, axis, names),
+        breakdown.build_treemap_panel(points, dated_links, names),
+        periods.build_time_panel(by_time, over_time),
+        *(build_people_panels(machine, usage, models) if machine.lake else []),
+        *_build_ranking_panels(machine, filters, models, names),
+        periods.build_hours_panel(count_messages_by_hour(db, usage), _describe_time_zone(machine), links),
+        periods.build_cache_panel(by_time, over_time),
         *([] if machine.lake else [_build_blocks_panel(machine, filters)]),
-        rankings.build_cost_panel("session", "By session", by_session, rankings.build_session_cell, is_wide=True),
+        _build_session_panel(machine, filters, names),
     ]
     return InsightsOverview(models, _fit_panels(machine, panels))
+
+
+def _list_stacked_points(request: HttpRequest, filters: InsightsFilter, points: list[UsagePoint]) -> list[UsagePoint]:
+    """List what the stacked chart adds up."""
+    db = get_machine(request).store.db
+    if filters.measure == "calls":
+        return list_call_points(db, filters.to_usage_request())
+    return (
+        list_tool_points(db, load_tool_spend(request), filters.to_usage_request()) if filters.by == "tool" else points
+    )
+
+
+def _build_stack_panel(
+    filters: InsightsFilter, points: list[UsagePoint], axis: TimeAxis, names: Mapping[str, str]
+) -> Panel:
+    links, has_calls = filters.to_slice_address(), filters.measure == "calls"
+    if has_calls:
+        links = links._replace(model="", outcome="called")
+    wanted = breakdown.Breakdown(filters.by or "project", filters.measure or "cost", axis, links, names)
+    panel = breakdown.build_stack_panel(points, wanted)
+    return panel._replace(note=_ANY_MODEL_NOTE) if has_calls and filters.model else panel
+
+
+def _describe_time_zone(machine: Machine) -> str:
+    return LAKE_TIME_ZONE if machine.lake else "this machine's time zone"
+
+
+def _build_ranking_panels(
+    machine: Machine, filters: InsightsFilter, models: dict[str, Any], names: Mapping[str, str]
+) -> list[Panel]:
+    projects = _load_usage_document(machine, filters.to_usage_request("project"), TOP_ROWS)
+    links = filters.to_slice_address()
+    return [
+        rankings.build_cost_panel(
+            "project",
+            "By project",
+            projects,
+            lambda row: rankings.build_project_cell(row, filters.address, names),
+            lambda row: links.build(folder=row["project"] or ""),
+        ),
+        rankings.build_cost_panel(
+            "model",
+            "By model",
+            models,
+            lambda row: rankings.build_model_cell(row, filters.address),
+            lambda row: links.build(by_model=row["model"] or UNKNOWN_MODEL),
+        ),
+    ]
+
+
+def _build_session_panel(machine: Machine, filters: InsightsFilter, names: Mapping[str, str]) -> Panel:
+    sessions = _load_usage_document(machine, filters.to_usage_request("session"), TOP_ROWS)
+    return rankings.build_cost_panel(
+        "session", "By session", sessions, lambda row: rankings.build_session_cell(row, names), is_wide=True
+    )
 
 
 def _fit_panels(machine: Machine, panels: list[Panel]) -> list[Panel]:
@@ -211,11 +200,8 @@ def _fit_panels(machine: Machine, panels: list[Panel]) -> list[Panel]:
 
 
 def _build_blocks_panel(machine: Machine, filters: InsightsFilter) -> Panel:
-    return periods.build_blocks_panel(_load_usage_document(machine, filters.to_usage_request("blocks"), NEWEST_ROWS))
-
-
-def _build_project_cell(row: Mapping[str, Any], filters: InsightsFilter) -> Any:
-    return rankings.build_project_cell(row, filters.address)
+    blocks = _load_usage_document(machine, filters.to_usage_request("blocks"), NEWEST_ROWS)
+    return periods.build_blocks_panel(blocks, filters.to_slice_address())
 
 
 def show_insights_part(request: HttpRequest) -> Response:
@@ -223,13 +209,15 @@ def show_insights_part(request: HttpRequest) -> Response:
     name = request.path_params["part"]
     if name not in _LATE_PARTS:
         raise HTTPException(404, "no such part")
-    return render_page(request, "insights_part.html", panels=_get_part_panels(request, _parse_filter(request), name))
+    return render_page(
+        request, "insights_part.html", panels=_get_part_panels(request, parse_insights_filter(request), name)
+    )
 
 
 def _get_part_panels(request: HttpRequest, filters: InsightsFilter, name: str) -> list[Panel]:
     machine = get_machine(request)
     make = {"tools": _build_tool_panels, "files": _build_file_panels, "waits": _build_wait_panels}[name]
-    panels: list[Panel] = get_app_state(request, "memory", InsightsCache).get_or_make(
+    panels: list[Panel] = get_app_state(request, "memory", IndexCache).get_or_make(
         machine, (name, filters), lambda: _fit_panels(machine, make(machine, filters))
     )
     return [panel._replace(note=_ANY_MODEL_NOTE) for panel in panels] if filters.model else panels
@@ -237,7 +225,9 @@ def _get_part_panels(request: HttpRequest, filters: InsightsFilter, name: str) -
 
 def _build_tool_panels(machine: Machine, filters: InsightsFilter) -> list[Panel]:
     document = _load_usage_document(machine, filters._replace(model="").to_usage_request("tool"))
-    return [rankings.build_context_panel(document), rankings.build_failure_panel(document)]
+    usage, links = filters._replace(model="").to_usage_request(), filters._replace(model="").to_slice_address()
+    times = list_tool_times(machine.store.db, usage)
+    return [build_tools_panel(document, times, links), rankings.build_context_panel(document)]
 
 
 def _build_file_panels(machine: Machine, filters: InsightsFilter) -> list[Panel]:
@@ -281,7 +271,7 @@ def _list_projects(request: HttpRequest) -> list[tuple[str, str]]:
     else:
         listing = get_app_state(request, "lists", ListingCache).get_listing(machine)
         paths = {row.cwd or row.project for row in listing.rows}
-    return sorted(((path, amounts.folder_name(path)) for path in paths), key=lambda pair: (pair[1].casefold(), pair[0]))
+    return sorted(name_projects(paths).items(), key=lambda pair: (pair[1].casefold(), pair[0]))
 
 
 def _list_names(machine: Machine, kind: str) -> list[str]:
@@ -304,7 +294,7 @@ def send_usage(request: HttpRequest) -> Response:
 
 def send_insights(request: HttpRequest) -> Response:
     """Send the longest waits, the busiest files, and the hours of work."""
-    machine, filters = get_machine(request), _parse_filter(request)
+    machine, filters = get_machine(request), parse_insights_filter(request)
     usage = filters.to_usage_request()
 
     def build_document() -> dict[str, Any]:
@@ -320,7 +310,7 @@ def send_insights(request: HttpRequest) -> Response:
         }
 
     return answers.build_json_response(
-        get_app_state(request, "memory", InsightsCache).get_or_make(machine, ("api", filters), build_document)
+        get_app_state(request, "memory", IndexCache).get_or_make(machine, ("api", filters), build_document)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -83,7 +83,3 @@ def keep_insights_links(panel: Panel) -> Panel:
 
 def _keep_insights_link(cell: PanelCell) -> PanelCell:
     return cell if (cell.href or "").startswith(_INSIGHTS_PATH) else cell._replace(href=None)
-
-
-def build_text_cells(items: Iterable[str]) -> list[PanelCell]:
-    return [PanelCell(item) for item in items]

@@ -3,54 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnlog.store.usage.groupings import GROUPINGS
+from turnlog.store.usage.usage_slices import DAY_NAMES, WeekHour
 from turnlog.web import amounts
 from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
-from turnlog.web.charts.heat_map import DAY_NAMES, render_heat_map
+from turnlog.web.charts.heat_map import render_heat_map
 from turnlog.web.charts.line_chart import LinePoint, render_line_chart
-from turnlog.web.insights.panels import Panel, PanelCell, PanelHead, PanelTable, build_search_address, build_text_cells
+from turnlog.web.insights.panels import Panel, PanelCell, PanelHead, PanelTable
+from turnlog.web.insights.time_axis import TimeAxis, TimePeriod
+from turnlog.web.slices.slice_address import SliceAddress
 
 UsageRow = Mapping[str, Any]
 _TOKEN_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _TOKEN_LABELS = ("input", "cache write", "cache read", "output")
-_MAX_PERIODS = 800
 
 
-def build_time_panel(document: UsageRow) -> Panel:
+class UsagePeriods(NamedTuple):
+    """The periods of the charts over time, with their usage and where they lead."""
+
+    axis: TimeAxis
+    rows: list[tuple[TimePeriod, UsageRow]]
+    """All periods, those without usage included."""
+    by_label: Mapping[str, TimePeriod]
+    links: SliceAddress
+
+    def build_address(self, period: TimePeriod | None, row: UsageRow) -> str | None:
+        """Return the address of the sessions behind a period; None if the time is unknown, or there are none."""
+        if period is None or not row["messages"]:
+            return None
+        return self.links.build(since=period.first.isoformat(), until=period.last.isoformat())
+
+
+def list_usage_periods(document: UsageRow, axis: TimeAxis, links: SliceAddress) -> UsagePeriods:
+    """Add the periods without usage to the rows of a report, and leave out the row without a date."""
+    (name,) = GROUPINGS[axis.kind].keys
+    known = {row[name]: row for row in document["rows"] if row[name] is not None}
+    empty = dict.fromkeys((*_TOKEN_FIELDS, "cost_usd", "cache_saved_usd", "messages"), 0)
+    by_label = {
+        start.isoformat()[:7] if axis.kind == "monthly" else start.isoformat(): period
+        for start, period in axis.list_periods().items()
+    }
+    rows = [(period, known.get(label) or {name: label, **empty}) for label, period in by_label.items()]
+    return UsagePeriods(axis, rows, by_label, links)
+
+
+def build_time_panel(document: UsageRow, periods: UsagePeriods) -> Panel:
     """Show cost and tokens by day, week or month."""
-    kind = document["kind"]
-    (name,) = GROUPINGS[kind].keys
-    rows = _fill_gaps(document["rows"], kind)
+    name = periods.axis.name
     cost = [
-        ChartColumn(
-            _format_period_label(row[name], kind, rows),
-            (row["cost_usd"],),
-            _describe_period(row, name),
-            _build_period_address(row[name], kind),
-        )
-        for row in rows
+        ChartColumn(period.label, (row["cost_usd"],), _describe_period(row, period), periods.build_address(period, row))
+        for period, row in periods.rows
     ]
     tokens = [
-        ChartColumn(
-            _format_period_label(row[name], kind, rows),
-            tuple(row[key] for key in _TOKEN_FIELDS),
-            _describe_period(row, name),
-            _build_period_address(row[name], kind),
-        )
-        for row in rows
+        column._replace(values=tuple(row[key] for key in _TOKEN_FIELDS))
+        for column, (_, row) in zip(cost, periods.rows, strict=True)
     ]
     charts = (
         (
             f"Cost by {name}",
-            render_column_chart(f"Cost by {name}", ("cost",), cost, _format_axis_dollars, _describe_range(rows, name)),
+            render_column_chart(f"Cost by {name}", ("cost",), cost, _format_axis_dollars, periods.axis.words),
         ),
         (
             f"Tokens by {name}",
             render_column_chart(
-                f"Tokens by {name}", _TOKEN_LABELS, tokens, amounts.format_axis_number, _describe_range(rows, name)
+                f"Tokens by {name}", _TOKEN_LABELS, tokens, amounts.format_axis_number, periods.axis.words
             ),
         ),
     )
@@ -63,35 +81,22 @@ def build_time_panel(document: UsageRow) -> Panel:
     heads += [PanelHead(text.capitalize()) for text in _TOKEN_LABELS]
     table = PanelTable(
         heads,
-        [
-            _build_sum_cells(row, PanelCell(row[name] or "no date", _build_period_address(row[name], kind)))
-            for row in reversed(document["rows"])
-        ],
+        [_build_sum_cells(row, _build_period_cell(row[name], row, periods)) for row in reversed(document["rows"])],
         _build_sum_cells(document["total"], PanelCell("Total")),
     )
     return Panel("time", "Over time", table, charts, document["definition"], is_folded=True, is_wide=True)
 
 
-def build_cache_panel(document: UsageRow) -> Panel:
+def _build_period_cell(label: str | None, row: UsageRow, periods: UsagePeriods) -> PanelCell:
+    return PanelCell(label or "no date", periods.build_address(periods.by_label.get(label or ""), row))
+
+
+def build_cache_panel(document: UsageRow, periods: UsagePeriods) -> Panel:
     """Show how much of the input came from the cache and what that saved."""
-    kind = document["kind"]
-    (name,) = GROUPINGS[kind].keys
-    rows = _fill_gaps(document["rows"], kind)
-    points = [
-        LinePoint(
-            _format_period_label(row[name], kind, rows),
-            share,
-            f"{row[name]}: {amounts.format_share(row[_TOKEN_FIELDS[2]], _count_input_tokens(row))} of the input "
-            f"from the cache,"
-            f" {amounts.format_usd(row['cache_saved_usd'])} saved",
-            _build_period_address(row[name], kind),
-        )
-        if (share := _compute_cache_share(row)) is not None
-        else LinePoint(_format_period_label(row[name], kind, rows), None, f"{row[name]}: no usage")
-        for row in rows
-    ]
+    name = periods.axis.name
+    points = [_build_cache_point(period, row, periods) for period, row in periods.rows]
     chart = render_line_chart(
-        "Share of the input from the cache", points, "{:.0%}".format, _describe_range(rows, name), highest=1.0
+        "Share of the input from the cache", points, "{:.0%}".format, periods.axis.words, highest=1.0
     )
     heads = [
         PanelHead(name.capitalize(), is_number=False),
@@ -100,10 +105,7 @@ def build_cache_panel(document: UsageRow) -> Panel:
         PanelHead("Cache read"),
     ]
     heads += [PanelHead("Cache write"), PanelHead("Input")]
-    cells = [
-        _build_cache_cells(row, PanelCell(row[name] or "no date", _build_period_address(row[name], kind)))
-        for row in reversed(document["rows"])
-    ]
+    cells = [_build_cache_cells(row, _build_period_cell(row[name], row, periods)) for row in reversed(document["rows"])]
     total = document["total"]
     note = (
         f"{amounts.format_share(total[_TOKEN_FIELDS[2]], _count_input_tokens(total))} of all input came from the cache;"
@@ -118,21 +120,43 @@ def build_cache_panel(document: UsageRow) -> Panel:
     return Panel("cache", "Cache", table, charts, definition, note, is_folded=True)
 
 
-def build_hours_panel(counts: Sequence[Sequence[int]], time_zone: str) -> Panel:
+def _build_cache_point(period: TimePeriod, row: UsageRow, periods: UsagePeriods) -> LinePoint:
+    share = _compute_cache_share(row)
+    if share is None:
+        return LinePoint(period.label, None, f"{period.words}: no usage")
+    part = amounts.format_share(row[_TOKEN_FIELDS[2]], _count_input_tokens(row))
+    saved = amounts.format_usd(row["cache_saved_usd"])
+    words = f"{period.words}: {part} of the input from the cache, {saved} saved"
+    return LinePoint(period.label, share, words, periods.build_address(period, row))
+
+
+def build_hours_panel(counts: Sequence[Sequence[int]], time_zone: str, links: SliceAddress) -> Panel:
     """Show the hours of work by day of the week."""
-    chart = render_heat_map("Messages by day of the week and hour", counts, _describe_hour)
+
+    def build_address(day: int, hour: int) -> str | None:
+        return links.build(hour=str(WeekHour(day, hour))) if counts[day][hour] else None
+
+    chart = render_heat_map("Messages by day of the week and hour", counts, _describe_hour, build_address)
     heads = [PanelHead("Hour", is_number=False), *(PanelHead(day) for day in DAY_NAMES)]
-    rows = [build_text_cells([f"{hour:02}:00", *(f"{counts[day][hour]:,}" for day in range(7))]) for hour in range(24)]
+    rows = [
+        [
+            PanelCell(f"{hour:02}:00"),
+            *(PanelCell(f"{counts[day][hour]:,}", build_address(day, hour)) for day in range(7)),
+        ]
+        for hour in range(24)
+    ]
     definition = f"Each message counts once, in the hour in which it ended ({time_zone})."
     charts = (("Messages by hour of the week", chart),)
     return Panel("hours", "Hours", PanelTable(heads, rows), charts, definition, is_folded=True)
 
 
-def build_blocks_panel(document: UsageRow) -> Panel:
+def build_blocks_panel(document: UsageRow, links: SliceAddress) -> Panel:
     """Show five-hour blocks and the pace of the open block."""
     rows = document["rows"]
     columns = [
-        ChartColumn(_format_block_start(row)[:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row))
+        ChartColumn(
+            _format_block_start(row)[:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row, links)
+        )
         for row in rows
     ]
     heads = [
@@ -144,7 +168,7 @@ def build_blocks_panel(document: UsageRow) -> Panel:
     ]
     cells = [
         [
-            PanelCell(_format_block_start(row) + (" (open)" if row["open"] else ""), _build_block_address(row)),
+            PanelCell(_format_block_start(row) + (" (open)" if row["open"] else ""), _build_block_address(row, links)),
             PanelCell(amounts.format_usd(row["cost_usd"])),
             PanelCell(amounts.format_short_number(_count_all_tokens(row)), title=f"{_count_all_tokens(row):,}"),
             PanelCell(f"{row['messages']:,}"),
@@ -215,16 +239,12 @@ def _compute_hourly_cost(row: UsageRow) -> float:
 # -- labels and addresses
 
 
-def _describe_period(row: UsageRow, name: str) -> str:
+def _describe_period(row: UsageRow, period: TimePeriod) -> str:
     return (
-        f"{row[name]}: {amounts.format_usd(row['cost_usd'])}, "
+        f"{period.words}: {amounts.format_usd(row['cost_usd'])}, "
         f"{amounts.format_short_number(_count_all_tokens(row))} tokens,"
         f" {amounts.format_count(row['messages'], 'message')}"
     )
-
-
-def _describe_range(rows: Sequence[UsageRow], name: str) -> str:
-    return f"From {rows[0][name]} to {rows[-1][name]}" if rows else "No usage"
 
 
 def _describe_hour(day: int, hour: int, value: int) -> str:
@@ -242,10 +262,9 @@ def _describe_block(row: UsageRow) -> str:
     )
 
 
-def _build_block_address(row: UsageRow) -> str:
-    return build_search_address(
-        ("after", row["start"][:19] + "Z"), ("before", row["end"][:19] + "Z"), ("kind", "prompt")
-    )
+def _build_block_address(row: UsageRow, links: SliceAddress) -> str:
+    # A block is listed if it starts on one of the days, and counts to its end.
+    return links.build(since="", until="", block=row["start"][:13])
 
 
 def _describe_pace(row: UsageRow) -> str:
@@ -257,56 +276,3 @@ def _describe_pace(row: UsageRow) -> str:
         f" {amounts.format_usd(pace['projected_usd'])} and "
         f"{amounts.format_short_number(pace['projected_tokens'])} tokens."
     )
-
-
-def _build_period_address(period: str | None, kind: str) -> str | None:
-    if period is None:
-        return None
-    first = _to_first_day(period)
-    days = {"daily": 1, "weekly": 7}.get(kind, 32)
-    last = first + timedelta(days=days)
-    if kind == "monthly":
-        last = last.replace(day=1)
-    return build_search_address(("after", first.isoformat()), ("before", last.isoformat()), ("kind", "prompt"))
-
-
-def _format_period_label(period: str | None, kind: str, rows: Sequence[UsageRow] = ()) -> str:
-    """Return a label for the axis, with the year if the rows are from more than one year."""
-    if period is None:
-        return "?"
-    (name,) = GROUPINGS[kind].keys
-    years = {str(row[name])[:4] for row in (*rows[:1], *rows[-1:])}
-    form = "%b %Y" if kind == "monthly" else "%d %b %Y" if len(years) > 1 else "%d %b"
-    return _to_first_day(period).strftime(form).lstrip("0")
-
-
-def _to_first_day(period: str) -> date:
-    return date.fromisoformat(period if len(period) > 7 else f"{period}-01")
-
-
-def _fill_gaps(rows: Sequence[UsageRow], kind: str) -> list[UsageRow]:
-    """Add empty rows for periods without usage, and drop the row without a date."""
-    (name,) = GROUPINGS[kind].keys
-    known = {row[name]: row for row in rows if row[name] is not None}
-    if not known:
-        return []
-    day, last = _to_first_day(min(known)), _to_first_day(max(known))
-    empty = dict.fromkeys((*_TOKEN_FIELDS, "cost_usd", "cache_saved_usd", "messages"), 0)
-    filled: list[UsageRow] = []
-    while day <= last and len(filled) < _MAX_PERIODS:
-        text = day.isoformat()[:7] if kind == "monthly" else day.isoformat()
-        filled.append(known.get(text) or {name: text, **empty})
-        day = _find_next_period(day, kind)
-    return filled if day > last else list(known.values())
-
-
-def _find_next_period(day: date, kind: str) -> date:
-    if kind == "monthly":
-        return date(day.year + day.month // 12, day.month % 12 + 1, 1)
-    return day + timedelta(days=1 if kind == "daily" else 7)
-
-
-def choose_period(first: float | None, last: float | None) -> str:
-    """Choose days for up to 100 days, weeks for up to 900, and months beyond that."""
-    days = ((last or 0) - (first or 0)) / 86400
-    return "daily" if days <= 100 else "weekly" if days <= 900 else "monthly"

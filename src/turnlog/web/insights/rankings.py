@@ -30,10 +30,11 @@ def build_cost_panel(
     title: str,
     document: RankingRow,
     build_name_cell: Callable[[RankingRow], PanelCell],
+    build_address: Callable[[RankingRow], str | None] = lambda _: None,
     *,
     is_wide: bool = False,
 ) -> Panel:
-    """Rank projects, models or sessions by cost."""
+    """Rank projects, models or sessions by cost; `build_address` returns where the figures of a row lead."""
     rows = document["rows"]
     heads = [
         PanelHead(title.removeprefix("By ").capitalize(), is_number=False),
@@ -44,22 +45,25 @@ def build_cost_panel(
     bars = build_bar_cells([row["cost_usd"] for row in rows])
     table = PanelTable(
         heads,
-        [[build_name_cell(row), bar, *_build_sum_cells(row)] for row, bar in zip(rows, bars, strict=True)],
+        [
+            [build_name_cell(row), bar, *_build_sum_cells(row, build_address(row))]
+            for row, bar in zip(rows, bars, strict=True)
+        ],
         [PanelCell("Total"), PanelCell("", kind="bar"), *_build_sum_cells(document["total"])],
         document["all_rows"] - len(rows),
     )
     return Panel(key, title, table, definition=document["definition"], is_wide=is_wide, empty="No usage.")
 
 
-def _build_sum_cells(row: RankingRow) -> list[PanelCell]:
+def _build_sum_cells(row: RankingRow, href: str | None = None) -> list[PanelCell]:
     tokens = sum(row[name] for name in _TOKEN_FIELDS)
-    cost = PanelCell(amounts.format_usd(row["cost_usd"]), title=_describe_unpriced(row))
+    cost = PanelCell(amounts.format_usd(row["cost_usd"]), href, _describe_unpriced(row))
     return [
         cost,
         PanelCell(amounts.format_usd(row["cache_saved_usd"])),
-        PanelCell(amounts.format_short_number(tokens), title=f"{tokens:,}"),
+        PanelCell(amounts.format_short_number(tokens), href, f"{tokens:,}"),
         PanelCell(amounts.format_short_number(row["output_tokens"]), title=f"{row['output_tokens']:,}"),
-        PanelCell(f"{row['messages']:,}"),
+        PanelCell(f"{row['messages']:,}", href),
     ]
 
 
@@ -69,58 +73,20 @@ def _describe_unpriced(row: RankingRow) -> str | None:
     )
 
 
-def build_project_cell(row: RankingRow, address: Callable[..., str]) -> PanelCell:
-    return PanelCell(amounts.folder_name(row["project"]), address(project=row["project"] or ""), row["project"])
+def build_project_cell(row: RankingRow, address: Callable[..., str], names: Mapping[str, str]) -> PanelCell:
+    path = row["project"] or ""
+    return PanelCell(names.get(path) or amounts.folder_name(path), address(project=path), path)
 
 
-def build_model_cell(row: RankingRow) -> PanelCell:
+def build_model_cell(row: RankingRow, address: Callable[..., str]) -> PanelCell:
     name = row["model"]
-    return PanelCell(amounts.model_name(name), build_search_address(("model", name)) if name else None, name)
+    return PanelCell(amounts.model_name(name), address(model=name) if name else None, name)
 
 
-def build_session_cell(row: RankingRow) -> PanelCell:
+def build_session_cell(row: RankingRow, names: Mapping[str, str]) -> PanelCell:
     title = " ".join((row["title"] or "")[:400].split())[:120] or "(no title)"
     name = title + (" (deleted)" if row["gone"] else "")
-    return PanelCell(name, f"/s/{row['session_id']}", f"{name} · {amounts.folder_name(row['project'])}")
-
-
-def build_failure_panel(document: RankingRow) -> Panel:
-    """Show how often calls to each tool fail."""
-    rows = sorted((row for row in document["rows"] if row["failed"]), key=lambda row: -row["failed"] / row["calls"])
-    top = [row for row in rows if row["calls"] >= 5][:_MAX_ROWS] or rows[:_MAX_ROWS]
-    heads = [
-        PanelHead("Tool", is_number=False),
-        PanelHead("", kind="bar"),
-        PanelHead("Failed"),
-        PanelHead("Of calls"),
-        PanelHead("Share"),
-    ]
-    bars = build_bar_cells([row["failed"] / row["calls"] for row in top], "bad")
-    cells = [
-        [
-            PanelCell(row["tool"], build_search_address(("tool", row["tool"]), ("error", "yes"))),
-            bar,
-            PanelCell(f"{row['failed']:,}"),
-            PanelCell(f"{row['calls']:,}"),
-            PanelCell(amounts.format_share(row["failed"], row["calls"])),
-        ]
-        for row, bar in zip(top, bars, strict=True)
-    ]
-    total = document["total"]["calls"]
-    sums = [
-        PanelCell("All tools"),
-        PanelCell("", kind="bar"),
-        PanelCell(f"{total['failed']:,}"),
-        PanelCell(f"{total['calls']:,}"),
-    ]
-    definition = (
-        "Failed: the result is an error; denied and interrupted calls count. Tools with fewer than five calls are"
-        " hidden unless all have fewer."
-    )
-    table = PanelTable(
-        heads, cells, [*sums, PanelCell(amounts.format_share(total["failed"], total["calls"]))], len(rows) - len(top)
-    )
-    return Panel("failures", "Failing tools", table, definition=definition, empty="No call failed.")
+    return PanelCell(name, f"/s/{row['session_id']}", f"{name} · {names.get(row['project'], row['project'])}")
 
 
 def build_context_panel(document: RankingRow) -> Panel:
@@ -139,7 +105,7 @@ def build_context_panel(document: RankingRow) -> Panel:
     sums = [PanelCell("All tools"), PanelCell("", kind="bar"), *_build_size_cells(document["total"]["calls"])]
     table = PanelTable(heads, cells, sums, len(document["rows"]) - len(rows))
     definition = document["definition"] + " Per call: characters of input and result divided by calls."
-    return Panel("filling", "What fills the context", table, definition=definition, empty="No calls.")
+    return Panel("filling", "What fills the context", table, definition=definition, is_wide=True, empty="No calls.")
 
 
 def _build_tool_cell(row: RankingRow) -> PanelCell:

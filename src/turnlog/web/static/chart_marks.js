@@ -1,12 +1,13 @@
 // Tooltips, keyboard navigation and links of charts.
 
+const MIN_LABEL_CHARS = 3;
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.hidden = true;
 tip.setAttribute("role", "status");
 document.body.append(tip);
 
-/** Show the text of a mark above it. */
+/** Show the text of a mark, or of a part of it, above it. */
 function showTip(mark) {
   tip.textContent = mark.dataset.words;
   tip.hidden = false;
@@ -66,15 +67,44 @@ function makeNavigable(field) {
   });
   field.addEventListener("blur", () => hideTip(field));
   field.addEventListener("mouseover", (event) => {
-    const mark = event.target.closest(".mark");
-    if (mark) showTip(mark);
+    const part = event.target.closest("[data-words]");
+    if (part) showTip(part);
     else tip.hidden = true;
   });
   field.addEventListener("mouseleave", () => hideTip(field));
-  field.addEventListener("click", (event) => openLink(event.target.closest(".mark")));
+  field.addEventListener("click", (event) => openLink(event.target.closest("[data-href]")));
 }
+
+// -- labels inside of marks
+
+const lines = new WeakMap();
+
+/** Shorten the names of a label to the width that it has now; a figure is shown whole or not at all. */
+function fitLabel(label) {
+  const room = label.parentElement.querySelector("rect").getBoundingClientRect().width - 12;
+  const [figure, ...names] = [...label.querySelectorAll("text")].reverse();
+  names.forEach((name) => fitLine(name, room, MIN_LABEL_CHARS));
+  fitLine(figure, names.at(-1).textContent ? room : 0, Infinity);
+}
+
+function fitLine(line, room, minChars) {
+  if (!lines.has(line)) lines.set(line, line.textContent);
+  const whole = lines.get(line);
+  line.textContent = whole;
+  const length = line.getComputedTextLength();
+  if (length <= room) return;
+  const count = Math.floor((whole.length * room) / length) - 1;
+  line.textContent = count < minChars ? "" : `${whole.slice(0, count).trimEnd()}…`;
+}
+
+const resized = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.querySelectorAll("svg.label").forEach(fitLabel);
+});
 
 /** Make all charts below an element usable. */
 export function makeAllNavigable(within) {
-  for (const field of within.querySelectorAll(".field-of-marks")) makeNavigable(field);
+  for (const field of within.querySelectorAll(".field-of-marks")) {
+    makeNavigable(field);
+    if (field.querySelector("svg.label")) resized.observe(field);
+  }
 }

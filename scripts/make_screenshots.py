@@ -5,14 +5,15 @@ They show the bundled demo sessions as if they were the user's own, in the Chrom
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, StorageState, sync_playwright
 
 from turnlog.demo import config_dir
+from turnlog.entries.clients import read_process_identity
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -103,9 +105,11 @@ def set_file_times(config: Path) -> None:
             os.utime(path, (then, then))
 
 
-def add_active_sessions(config: Path) -> None:
-    """Add two active sessions: one waits for an answer, and one runs the tests."""
-    for number, (session, until) in enumerate(((SESSION, '"name":"AskUserQuestion"'), (OTHER, '"name":"Bash"'))):
+def add_active_sessions(config: Path) -> Mapping[str, str]:
+    """Add two active sessions: one waits for an answer, and one runs the tests; return the state of each."""
+    states = {}
+    active = ((SESSION, '"name":"AskUserQuestion"', "waiting"), (OTHER, '"name":"Bash"', "busy"))
+    for number, (session, until, state) in enumerate(active):
         source = next(config.glob(f"projects/*/{session}.jsonl"))
         lines = source.read_text("utf-8").splitlines(keepends=True)
         end = next(place for place, line in enumerate(lines) if until in line)
@@ -114,6 +118,23 @@ def add_active_sessions(config: Path) -> None:
         last = datetime.fromisoformat(max(_TIME.findall(text)))
         shift = datetime.now(UTC) - timedelta(seconds=2 + number) - last
         source.with_name(f"{name}.jsonl").write_text(shift_times(text, shift), "utf-8")
+        states[name] = state
+    return states
+
+
+@contextmanager
+def run_client(config: Path, session: str, state: str) -> Iterator[None]:
+    """Run a process that is registered as the client of a session."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        registration = {"pid": process.pid, "sessionId": session, "status": state}
+        folder = config / "sessions"
+        folder.mkdir(exist_ok=True)
+        text = json.dumps(registration | dict(read_process_identity(process.pid)))
+        (folder / f"{process.pid}.json").write_text(text, "utf-8")
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def shift_times(text: str, shift: timedelta) -> str:
@@ -128,11 +149,12 @@ def shift_times(text: str, shift: timedelta) -> str:
 @contextmanager
 def run_server() -> Iterator[str]:
     """Serve a copy of the demo sessions, and yield the address with the login token."""
-    with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder:
+    with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder, ExitStack() as clients:
         config = Path(folder) / "claude"
         shutil.copytree(config_dir(), config)
         set_file_times(config)
-        add_active_sessions(config)
+        for session, state in add_active_sessions(config).items():
+            clients.enter_context(run_client(config, session, state))
         environ = {**os.environ, "TURNLOG_HOME": str(Path(folder) / "home"), "CLAUDE_CONFIG_DIR": str(config)}
         command = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
         process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)

@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.backends.exports import OVER  # noqa: E402 - found by the path above
 from tests.backends.phoenix import Phoenix  # noqa: E402 - found by the path above
-from tests.backends.seen import arrived  # noqa: E402 - found by the path above
-from tests.backends.servers import missing, running  # noqa: E402 - found by the path above
+from tests.backends.seen_spans import wait_for_spans  # noqa: E402 - found by the path above
+from tests.backends.servers import list_missing_backends, run_backend  # noqa: E402 - found by the path above
 from turnlog.demo import config_dir  # noqa: E402 - found by the path above
 from turnlog.trace.harvest import harvest_session  # noqa: E402 - found by the path above
 from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - found by the path above
@@ -35,10 +35,13 @@ IMAGE = ROOT / "docs" / "images" / "phoenix.png"
 def main() -> int:
     """Take the screenshot."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None or "phoenix" in missing():
+    if program is None or "phoenix" in list_missing_backends():
         print("make_trace_screenshot: needs scripts/install-browser and scripts/install-backends", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder, running("phoenix", Path(folder)) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder,
+        run_backend("phoenix", Path(folder)) as server,
+    ):
         phoenix = Phoenix(server.ready())
         send_session(phoenix, Path(folder))
         trace = max(phoenix.session(PROJECT, SESSION), key=lambda name: count_agents(phoenix, name))
@@ -60,7 +63,7 @@ def send_session(phoenix: Phoenix, folder: Path) -> None:
     with Outbox.open(folder / "outbox.db") as outbox, Poster(target) as poster:
         put = harvest_session(path, outbox, target, OVER).put
         deliver_batches(outbox, poster, patience=60)
-    arrived(phoenix, PROJECT, put)
+    wait_for_spans(phoenix, PROJECT, put)
 
 
 def count_agents(phoenix: Phoenix, name: str) -> int:

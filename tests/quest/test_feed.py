@@ -13,7 +13,7 @@ import pytest
 
 from tests.live.clock import build_now
 from tests.quest.stories import KINDS, tell
-from tests.session.build import DATA, encoded
+from tests.session.build import DATA, encode_lines
 from turnlog.entries.clients import read_process_identity
 from turnlog.live.watcher import Watcher
 from turnlog.quest.demo_script import build_demo
@@ -60,7 +60,7 @@ class LiveMachine:
         lines = [{**line, "sessionId": self.name(number), "uuid": f"{time.monotonic_ns()}"} for line in build.lines]
         self.path(number).parent.mkdir(parents=True, exist_ok=True)
         with self.path(number).open(mode) as file:
-            file.write(encoded(lines))
+            file.write(encode_lines(lines))
 
     def open_feed(self, **options: Any) -> QuestFeed:
         self.feed = QuestFeed(Watcher([self.folder]), **options)
@@ -128,7 +128,9 @@ def test_sub_agents_that_are_at_work_are_in_the_snapshot(machine: LiveMachine) -
     build = build_now()
     build.prompt("Look around", isSidechain=True, agentId="a1")
     build.call("c9", "Grep", isSidechain=True, agentId="a1")
-    (folder / "agent-a1.jsonl").write_bytes(encoded([{**line, "sessionId": machine.name(1)} for line in build.lines]))
+    (folder / "agent-a1.jsonl").write_bytes(
+        encode_lines([{**line, "sessionId": machine.name(1)} for line in build.lines])
+    )
     (folder / "agent-a1.meta.json").write_text(json.dumps({"agentType": "Explore", "toolUseId": "t1"}))
     feed = machine.open_feed()
     (hero,) = feed.build_snapshot()["sessions"]

@@ -60,7 +60,7 @@ class Folders:
         return sorted(path.stem for path in self.projects.glob("*/*-*-*-*-*.jsonl"))
 
 
-def recorded(root: Path, names: Sequence[str] = SESSIONS) -> Folders:
+def record_folders(root: Path, names: Sequence[str] = SESSIONS) -> Folders:
     """A machine with recorded sessions."""
     found = Folders(root / "claude", root / "turnlog")
     for name in names:
@@ -71,11 +71,11 @@ def recorded(root: Path, names: Sequence[str] = SESSIONS) -> Folders:
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
     """A machine with recorded sessions of several versions of the client."""
-    return recorded(tmp_path)
+    return record_folders(tmp_path)
 
 
 @contextmanager
-def indexed(folders: Folders) -> Iterator[Machine]:
+def open_indexed(folders: Folders) -> Iterator[Machine]:
     """A machine with its index up to date."""
     found = Machine([folders.config], folders.data)
     found.store.refresh(found.config_dirs)
@@ -86,7 +86,7 @@ def indexed(folders: Folders) -> Iterator[Machine]:
 @pytest.fixture
 def place(folders: Folders) -> Iterator[Machine]:
     """The same machine, with its index up to date."""
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 
@@ -185,7 +185,7 @@ def start(folders: Folders, *words: str) -> Server:
 
 def start_indexed(folders: Folders) -> Server:
     """The same, with an index that is up to date from the start."""
-    with indexed(folders):
+    with open_indexed(folders):
         pass
     return start(folders)
 

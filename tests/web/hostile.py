@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.session.build import encoded, stamp
+from tests.session.build import encode_lines, stamp
 from tests.web.conftest import DATA, Folders
 from turnlog import demo
 from turnlog.entries.format import load_format
@@ -65,14 +65,14 @@ def _shape(line: Line, names: dict[str, str]) -> tuple[Any, ...]:
     )
 
 
-def poisoned(value: Any, text: str, name: str = "") -> Any:
+def poison_value(value: Any, text: str, name: str = "") -> Any:
     """A value with an attack in place of, or around, every string in it."""
     match value:
         case dict():
-            made = {key: poisoned(inner, text, key) for key, inner in value.items()}
+            made = {key: poison_value(inner, text, key) for key, inner in value.items()}
             return {**made, text: text} if name in ("input", "toolUseResult", "attachment", "data") else made
         case list():
-            return [poisoned(inner, text, name) for inner in value]
+            return [poison_value(inner, text, name) for inner in value]
         case str() if name in KEPT:
             return value
         case str():
@@ -92,7 +92,7 @@ class Hostile:
     def add(self, line: Line, *, is_odd: bool = False) -> None:
         """Hang a line below the one before; an odd one has ids, times and names of tools that are attacks."""
         number = len(self.lines)
-        body = poisoned(line, self.text)
+        body = poison_value(line, self.text)
         body["sessionId"] = self.session_id
         if "uuid" in line:
             key = f"{self.text[:60]}{number}" if is_odd else f"dddddddd-0000-4000-8000-{number:012}"
@@ -100,7 +100,7 @@ class Hostile:
             self.last = key
         if "timestamp" in line:
             body["timestamp"] = self.text if is_odd and number % 2 else stamp(number)
-        self.lines.append(renamed(body, self.text) if is_odd else body)
+        self.lines.append(rename_ids(body, self.text) if is_odd else body)
 
     def call(self, name: str, given: Line, content: Any, record: Any) -> None:
         """A call of a tool and its result."""
@@ -114,7 +114,7 @@ class Hostile:
         self.add({**line, "toolUseResult": record, "slug": "x", "cwd": "xx", "gitBranch": "x", "version": "x"})
 
 
-def renamed(line: Line, text: str) -> Line:
+def rename_ids(line: Line, text: str) -> Line:
     """A line whose calls and messages have an attack in their ids and names."""
     message = line.get("message")
     if isinstance(message, dict):
@@ -229,7 +229,7 @@ def file_name(text: str) -> str:
 def add(folders: Folders, number: int, *texts: str) -> str:
     """A session with attacks, its sub-agents, and a folder that is named by the first of them; gives its uuid."""
     own, text = uuid_of(number), texts[0]
-    path = folders.add(own, encoded(lines(texts, own, number)), f"-{number}-{file_name(text)}")
+    path = folders.add(own, encode_lines(lines(texts, own, number)), f"-{number}-{file_name(text)}")
     agents = path.with_suffix("") / "subagents"
     agents.mkdir(parents=True)
     inner = Hostile(own)
@@ -238,7 +238,7 @@ def add(folders: Folders, number: int, *texts: str) -> str:
         inner.add(json.loads(shape))
     for place, name in enumerate(("a1", file_name(text))):
         rows = [{**line, "isSidechain": True, "agentId": text if place else name} for line in inner.lines]
-        (agents / f"agent-{name}.jsonl").write_bytes(encoded(rows))
+        (agents / f"agent-{name}.jsonl").write_bytes(encode_lines(rows))
         meta = {"agentType": text, "description": text, "toolUseId": text}
         (agents / f"agent-{name}.meta.json").write_text(json.dumps(meta), "utf-8")
     return own
@@ -250,7 +250,7 @@ def add_short(folders: Folders, number: int, text: str) -> str:
     made = Hostile(own)
     made.text = text
     made.add({"type": "user", "uuid": "x", "timestamp": "x", "cwd": "x", "message": {"role": "user", "content": "x"}})
-    folders.add(own, encoded([*made.lines, *titles(text, own)]), f"-{number}-{file_name(text)}")
+    folders.add(own, encode_lines([*made.lines, *titles(text, own)]), f"-{number}-{file_name(text)}")
     return own
 
 
@@ -259,4 +259,4 @@ def add_named(folders: Folders, text: str) -> None:
     prompt = {"type": "user", "uuid": text, "timestamp": text, "cwd": text, "message": {"content": text}}
     folder = folders.projects / "-odd-names"
     folder.mkdir(exist_ok=True)
-    (folder / f"{file_name(text)}.jsonl").write_bytes(encoded([prompt, *titles(text, text)]))
+    (folder / f"{file_name(text)}.jsonl").write_bytes(encode_lines([prompt, *titles(text, text)]))

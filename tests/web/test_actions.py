@@ -34,7 +34,7 @@ def ref(folders: Folders) -> str:
     return next(path.stem for path in (folders.projects).rglob("*.jsonl") if path.stat().st_size > 50_000)
 
 
-def everything(folder: Path) -> dict[str, bytes]:
+def read_all_files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
@@ -63,14 +63,14 @@ def post(client: TestClient, ref: str, verb: str, options: dict[str, Any] | None
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     client: TestClient, folders: Folders, ref: str, verb: str, options: dict[str, Any]
 ) -> None:
-    before = everything(folders.config)
+    before = read_all_files(folders.config)
     for order in ({}, {"dry_run": True}):  # nothing is written unless it is asked for
         told = post(client, ref, verb, options, **order)
         assert told["words"]
         assert (told["made"], told["download"]) == (None, None)
         assert shlex.split(told["command"])[:2] == ["turnlog", VERBS[verb].command]
         assert ref in shlex.split(told["command"])
-    assert everything(folders.config) == before
+    assert read_all_files(folders.config) == before
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
 def test_a_new_session_is_made_and_can_be_opened(
     client: TestClient, place: Machine, folders: Folders, ref: str, verb: str, options: dict[str, Any]
 ) -> None:
-    before = everything(folders.config)
+    before = read_all_files(folders.config)
     told = post(client, ref, verb, options, dry_run=False)
     made = place.find_session(told["made"]["ref"])
     assert made.path.is_file()
     assert made.title == told["made"]["title"] == TITLE
     assert told["document"]["made"]["session_id"] == made.uuid
-    assert before.items() <= everything(folders.config).items()
+    assert before.items() <= read_all_files(folders.config).items()
 
 
 def test_the_command_that_is_shown_does_the_same(client: TestClient, folders: Folders, ref: str, program: Any) -> None:
@@ -117,14 +117,14 @@ def test_a_fork_at_an_item_keeps_the_whole_message(client: TestClient, place: Ma
 def test_an_export_can_be_fetched_as_a_file_and_is_never_shown(
     client: TestClient, folders: Folders, ref: str, form: str, start: bytes
 ) -> None:
-    before = everything(folders.config)
+    before = read_all_files(folders.config)
     told = post(client, ref, "export", {"format": form, "no_thinking": True}, dry_run=False)
     answer = client.get(told["download"])
     assert answer.status_code == 200
     assert answer.content.lower().startswith(start.lower())
     assert answer.headers["content-disposition"].startswith("attachment; filename")
     assert answer.headers["content-type"] == "application/octet-stream"
-    assert everything(folders.config) == before
+    assert read_all_files(folders.config) == before
 
 
 def test_only_the_last_exports_are_kept_and_all_go_with_the_server(tmp_path: Path) -> None:
@@ -207,11 +207,11 @@ def test_a_title_is_given_and_a_tag_is_given_and_taken_away(client: TestClient, 
 def test_an_option_that_is_none_or_a_value_that_can_not_be_is_refused(
     client: TestClient, folders: Folders, ref: str, verb: str, options: dict[str, Any]
 ) -> None:
-    before = everything(folders.config)
+    before = read_all_files(folders.config)
     answer = client.post(f"/api/s/{ref}/actions/{verb}", json={"options": options, "dry_run": False})
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]
-    assert everything(folders.config) == before
+    assert read_all_files(folders.config) == before
 
 
 @pytest.mark.parametrize("title", ["--json", "-n", "--help", "--title=x"])
@@ -305,10 +305,10 @@ def test_what_can_not_be_done_is_a_conflict_in_the_words_of_the_refusal(
 ) -> None:
     path = place.find_session(ref).path
     path.write_bytes(b'{"type":"mode"}\n')
-    before = everything(folders.config)
+    before = read_all_files(folders.config)
     answer = client.post(f"/api/s/{ref}/actions/fork", json={"options": {"at": "1"}, "dry_run": False})
     assert (answer.status_code, "no conversation to fork" in answer.json()["error"]) == (409, True)
-    assert everything(folders.config) == before
+    assert read_all_files(folders.config) == before
 
 
 def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import html
 import http.client
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.session.build import SESSION, Build
+from tests.render.attacks import ATTACKS
+from tests.session.build import SESSION, Build, encode_lines
+from tests.web import hostile
 from tests.web.conftest import Folders, Server
 from turnlog.render.text_folds import MAX_TEXT_CHARS
 from turnlog.web.machine import Machine
@@ -122,7 +126,7 @@ def noise(path: Path) -> None:
     path.write_bytes(os.urandom(50_000))
 
 
-def nothing(path: Path) -> None:
+def delete_file(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
@@ -131,7 +135,7 @@ def half(path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes among the files there")
-@pytest.mark.parametrize("made", [pipe, folder, loop, endless, noise, nothing, half])
+@pytest.mark.parametrize("made", [pipe, folder, loop, endless, noise, delete_file, half])
 def test_what_took_the_place_of_a_session_is_told_and_keeps_nobody_waiting(
     folders: Folders, place: Machine, stranger: TestClient, client: TestClient, made: Callable[[Path], None]
 ) -> None:
@@ -171,6 +175,24 @@ def test_pipes_among_the_files_of_sub_agents_keep_nobody_waiting(
     assert client.get(f"/s/{SESSION}/agent/a1").status_code == 200
     assert client.get(f"/api/s/{SESSION}/find?q=hello").status_code == 200
     assert client.get(f"/live/{SESSION}").status_code == 200
+
+
+@pytest.mark.slow
+def test_all_that_a_followed_session_links_to_exists_although_its_entries_repeat_ids(
+    folders: Folders, place: Machine, client: TestClient
+) -> None:
+    """Its page shows an entry at once; the session's own page leaves out those that an id no longer leads to."""
+    texts = list(ATTACKS.values())[:4]
+    own = hostile.add(folders, 0, *texts)
+    path = next(folders.projects.glob(f"*/{own}.jsonl"))
+    again = {"type": "user", "uuid": "end", "parentUuid": None, "message": {"role": "user", "content": "END"}}
+    with path.open("ab") as file:
+        file.write(encode_lines([*hostile.lines(texts[::-1], own, 1)[:90], again]))
+    place.store.refresh(place.config_dirs)
+    page = client.get(f"/live/{own}").text
+    links = {html.unescape(link) for link in re.findall(r'="(/s/[^"]*/(?:picture|raw)/[^"]+)"', page)}
+    assert len([link for link in links if "/picture/" in link]) > 20
+    assert [link for link in sorted(links) if client.get(link).status_code != 200] == []
 
 
 def test_a_text_that_no_page_could_hold_is_cut_and_the_raw_entry_has_it(

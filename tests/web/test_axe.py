@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import BROWSER_LIMIT_MS
 from tests.live.clock import build_now
-from tests.session.build import SESSION, recorded
+from tests.session.build import SESSION, find_recording
 from tests.web import writer
 from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, forget_preferences, start_indexed
 from tests.web.test_session_page import FORKED, forked_session
@@ -78,7 +78,7 @@ def sound(page: Page, what: str, within: str | None = None, *, wholly: bool = Fa
         assert wide <= 0, f"{what}, {scheme}, {width}: {wide} pixels too wide"
 
 
-def reading(page: Page, address: str) -> None:
+def wait_for_outline(page: Page, address: str) -> None:
     page.goto(address)
     page.locator(".outline-list ol.windowed").wait_for(state="attached")
 
@@ -92,13 +92,13 @@ def with_agents(folders: Folders) -> Path:
     [
         FORKED,
         *(
-            pytest.param(recorded(name).stem, id=name)
+            pytest.param(find_recording(name).stem, id=name)
             for name in ("2.1.325/tools", "2.1.325/tui_plan", "2.1.325/tui_edge", "2.1.325/hooks", "2.0.76/errors")
         ),
     ],
 )
 def test_sessions_with_everything_unfolded(page: Page, uuid: str) -> None:
-    reading(page, f"/s/{uuid}")
+    wait_for_outline(page, f"/s/{uuid}")
     page.keyboard.press("x")
     page.keyboard.press("m")
     page.locator(".session.show-meta").wait_for(state="attached")
@@ -107,7 +107,7 @@ def test_sessions_with_everything_unfolded(page: Page, uuid: str) -> None:
 
 
 def test_dialogs(page: Page) -> None:
-    reading(page, f"/s/{recorded('2.1.325/plain').stem}")
+    wait_for_outline(page, f"/s/{find_recording('2.1.325/plain').stem}")
     page.keyboard.press("?")
     page.locator("#keys[open]").wait_for()
     sound(page, "keys", "#keys", wholly=True)
@@ -127,7 +127,7 @@ def test_dialogs(page: Page) -> None:
 
 
 def test_what_is_found_in_a_session(page: Page) -> None:
-    reading(page, f"/s/{recorded('2.1.325/tools').stem}")
+    wait_for_outline(page, f"/s/{find_recording('2.1.325/tools').stem}")
     page.keyboard.press("/")
     page.locator(".find-here input").fill("total")
     page.locator(".find-here output", has_text="found").wait_for()
@@ -136,14 +136,14 @@ def test_what_is_found_in_a_session(page: Page) -> None:
 
 def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, folders: Folders) -> None:
     session = with_agents(folders)
-    reading(page, f"/s/{session.name}")
+    wait_for_outline(page, f"/s/{session.name}")
     page.keyboard.press("x")
     page.keyboard.press("m")
     page.evaluate("document.querySelectorAll('details.agent').forEach((agent) => { agent.open = true; })")
     page.locator(".agent-body .nested article.item").first.wait_for(state="attached")
     sound(page, "inside")
     agent = next(session.glob("subagents/agent-*.jsonl")).stem.removeprefix("agent-")
-    reading(page, f"/s/{session.name}/agent/{agent}")
+    wait_for_outline(page, f"/s/{session.name}/agent/{agent}")
     sound(page, "alone")
 
 
@@ -155,6 +155,10 @@ def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, fol
         "/search",
         "/search?q=total",
         "/search?q=total+AND",
+        "/search?q=qqqqqqqq",
+        "/?q=qqqqqqqq",
+        "/prompts?q=qqqqqqqq",
+        f"/compare?left={FORKED}",
         "/insights?range=all",
         "/prompts",
         "/compare",
@@ -165,6 +169,30 @@ def test_the_lists(page: Page, address: str) -> None:
     page.goto(address)
     page.locator("[aria-busy]").last.wait_for(state="detached")
     sound(page, address)
+
+
+def test_the_menus_of_the_list(page: Page) -> None:
+    for menu in ("facets", "columns"):
+        page.goto("/")
+        page.locator(f"#{menu} > summary").click()
+        sound(page, menu, f"#{menu}")
+        for width in (380, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            box = page.locator(f"#{menu} fieldset").bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+
+
+def test_bookkeeping_has_room_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 380, "height": 800})
+    wait_for_outline(page, f"/s/{find_recording('2.1.325/tools').stem}")
+    page.keyboard.press("m")
+    page.locator(".session.show-meta").wait_for(state="attached")
+    page.evaluate("document.querySelectorAll('.item.meta details').forEach((one) => { one.open = true; })")
+    widths = page.locator(".item.meta td.name").evaluate_all("cells => cells.map((cell) => cell.offsetWidth)")
+    assert widths
+    assert min(widths) > 100
 
 
 def test_the_live_pages(page: Page) -> None:
@@ -185,7 +213,7 @@ def test_the_live_pages(page: Page) -> None:
 
 
 def test_the_replay(page: Page) -> None:
-    page.goto(f"/replay/{recorded('2.1.325/tools').stem}")
+    page.goto(f"/replay/{find_recording('2.1.325/tools').stem}")
     page.locator(".replay.ready").wait_for()
     sound(page, "start of a replay", wholly=True)
     page.keyboard.press("End")
@@ -217,7 +245,7 @@ def test_exported_files(browser: Browser, tmp_path: Path) -> None:
 
     site = Site(tmp_path)
     for name in ("2.1.325/tools", "2.1.325/agents", "2.0.76/errors"):
-        with Session.open(recorded(name)) as session:
+        with Session.open(find_recording(name)) as session:
             site.add(ExportMaterial(session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
     site.finish("All of it")
     alone = browser.new_context()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.conftest import Complaints, Folders, Server, recorded, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, record_folders, start_indexed
 from turnlog.web.actions.verbs import VERBS
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 # One machine and one server for all of these tests; what some of them add disturbs no other.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("frame"))
+    return record_folders(tmp_path_factory.mktemp("frame"))
 
 
 @pytest.fixture(scope="module")

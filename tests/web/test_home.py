@@ -21,7 +21,8 @@ from turnlog.demo import config_dir
 from turnlog.web import amounts
 from turnlog.web.app import build_application
 from turnlog.web.home.home_address import build_home_address
-from turnlog.web.home.session_list import PAGE_SIZE, ListingFilter
+from turnlog.web.home.listing_filter import ListingFilter
+from turnlog.web.home.session_list import PAGE_SIZE
 from turnlog.web.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -269,6 +270,10 @@ def test_an_address_that_makes_no_sense_shows_the_list_all_the_same(client: Test
     assert client.get(f"/?{query}").status_code == 200
 
 
+def test_the_hour_of_a_filter_is_named_in_words(client: TestClient) -> None:
+    assert "active on Wednesdays at 14:00" in client.get("/?hour=Wed-14").text
+
+
 def test_an_address_says_only_what_is_not_usual() -> None:
     assert build_home_address(ListingFilter()) == "/"
     assert (
@@ -299,7 +304,7 @@ def test_amounts_are_told_in_few_letters() -> None:
     assert [amounts.folder_name(path) for path in ("/a/b", "C:\\x\\y\\", "", None)] == ["b", "y", "–", "–"]
 
 
-def documented(heading: str) -> set[str]:
+def list_documented_keys(heading: str) -> set[str]:
     """The keys that docs/api.md lists under a heading."""
     section = (ROOT / "docs" / "api.md").read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
@@ -309,9 +314,9 @@ def documented(heading: str) -> set[str]:
 def test_the_documents_have_the_keys_that_are_documented(shop: Folders, client: TestClient) -> None:
     found = ask(client, "/api/sessions")
     rows = {f"sessions[].{key}{'[]' if key == 'tools' else ''}" for key in found["sessions"][0]}
-    assert {key for key in found if key != "sessions"} | rows == documented("GET /api/sessions")
+    assert {key for key in found if key != "sessions"} | rows == list_documented_keys("GET /api/sessions")
     told = ask(client, f"/api/s/{TWO}/health")
-    assert {*told, *(f"health.{key}" for key in told["health"])} == documented("GET /api/s/{ref}/health")
+    assert {*told, *(f"health.{key}" for key in told["health"])} == list_documented_keys("GET /api/s/{ref}/health")
     insights = ask(client, "/api/insights?range=all")
     keys = {f"{key}[]" if isinstance(insights[key], list) and key != "hours" else key for key in insights}
-    assert keys == documented("GET /api/insights")
+    assert keys == list_documented_keys("GET /api/insights")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.session.build import Build
-from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, record_folders, start, start_indexed
 from turnlog.web.home.session_list import PAGE_SIZE
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def talk(number: int, filling: int = 0) -> bytes:
 # One machine and one server for all tests that only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    found = recorded(tmp_path_factory.mktemp("home"))
+    found = record_folders(tmp_path_factory.mktemp("home"))
     for number in range(MANY):
         found.add(f"aaaaaaaa-0000-4000-8000-{number:012}", talk(number), f"-home-dana-part{number % 5}")
     return found
@@ -239,7 +239,7 @@ def test_a_day_of_the_year_filters_the_list(page: Page) -> None:
 def test_rows_appear_by_themselves_when_a_session_is_written(browser: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    folders = recorded(tmp_path)
+    folders = record_folders(tmp_path)
     server = start_indexed(folders)
     context = browser.new_context(base_url=server.url, storage_state=server.entrance(browser))
     page = context.new_page()
@@ -287,7 +287,7 @@ def test_a_panel_is_saved_as_csv_svg_and_png(page: Page) -> None:
     page.goto("/insights?range=all")
     panel = page.locator("#stack")
     expect(panel.locator(".exports button")).to_have_count(3)
-    starts = {"CSV": b"From,All", "SVG": b"<svg", "PNG": b"\x89PNG"}
+    starts = {"CSV": b"Week,All", "SVG": b"<svg", "PNG": b"\x89PNG"}
     for name, beginning in starts.items():
         with page.expect_download() as saved:
             panel.get_by_role("button", name=name).click()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import BROWSER_LIMIT_MS
-from tests.session.build import SESSION, Build, encoded
+from tests.session.build import SESSION, Build, encode_lines
 from tests.web.conftest import Complaints, Folders, Server, forget_preferences, start
 from turnlog.web.machine import Machine
 
@@ -43,7 +43,7 @@ def long_session() -> bytes:
             f"Part {number} is made.{rare}", uuid=f"b-{number}", usage={"input_tokens": 10, "output_tokens": 2}
         )
     build.note("custom-title", customTitle="The long way")
-    return encoded(build.lines).replace(SESSION.encode(), LONG.encode())
+    return encode_lines(build.lines).replace(SESSION.encode(), LONG.encode())
 
 
 def odd_session() -> bytes:
@@ -53,7 +53,7 @@ def odd_session() -> bytes:
     build.answer("Answer of odd keys", uuid="a/b?c#d%20e")
     build.prompt("in another zone", "zone", timestamp="2026-01-01T23:30:00+02:00")
     build.answer("later", uuid="last one")
-    return encoded(build.lines).replace(SESSION.encode(), ODD.encode())
+    return encode_lines(build.lines).replace(SESSION.encode(), ODD.encode())
 
 
 @pytest.fixture(scope="module")

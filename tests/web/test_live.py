@@ -18,8 +18,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.live.clock import build_now
-from tests.session.build import ROOT, SESSION, Build, encoded
-from tests.web.conftest import Folders, Server, recorded, start, start_indexed
+from tests.session.build import ROOT, SESSION, Build, encode_lines
+from tests.web.conftest import Folders, Server, record_folders, start, start_indexed
+from tests.web.test_reading import block, png
 from turnlog.web.machine import Machine
 
 Told = tuple[str, dict[str, Any], str]
@@ -71,7 +72,7 @@ def cookie_of(server: Server) -> str:
 
 
 @contextmanager
-def listening(server: Server, cookie: str, address: str, cursor: str | None = None) -> Iterator[Listener]:
+def listen_to(server: Server, cookie: str, address: str, cursor: str | None = None) -> Iterator[Listener]:
     found = Listener(server, cookie, address, cursor)
     try:
         yield found
@@ -90,26 +91,26 @@ class Growing:
         self._done = len(self.build.lines)
 
     def write(self) -> None:
-        data = encoded(self.build.lines[self._done :])
+        data = encode_lines(self.build.lines[self._done :])
         self._done = len(self.build.lines)
         with self.path.open("ab") as file:
             file.write(data)
 
 
 @pytest.fixture
-def growing(folders: Folders) -> Growing:
+def growing_session(folders: Folders) -> Growing:
     return Growing(folders)
 
 
 # One machine and one server for all who listen; each has a session of its own.
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("live"))
+def shared_folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return record_folders(tmp_path_factory.mktemp("live"))
 
 
 @pytest.fixture(scope="module")
-def server(shared: Folders) -> Iterator[Server]:
-    found = start_indexed(shared)
+def server(shared_folders: Folders) -> Iterator[Server]:
+    found = start_indexed(shared_folders)
     yield found
     found.stop()
 
@@ -120,8 +121,8 @@ def cookie(server: Server) -> str:
 
 
 @pytest.fixture
-def followed(shared: Folders) -> Growing:
-    return Growing(shared, str(uuid.uuid4()))
+def followed_session(shared_folders: Folders) -> Growing:
+    return Growing(shared_folders, str(uuid.uuid4()))
 
 
 def keys(events: list[Told], stream: str = "") -> list[str]:
@@ -130,10 +131,10 @@ def keys(events: list[Told], stream: str = "") -> list[str]:
 
 
 def test_the_page_of_a_session_shows_its_last_items_and_where_to_go_on_from(
-    growing: Growing, client: TestClient
+    growing_session: Growing, client: TestClient
 ) -> None:
-    growing.build.answer("an answer with <b>markup</b>", uuid="second")
-    growing.write()
+    growing_session.build.answer("an answer with <b>markup</b>", uuid="second")
+    growing_session.write()
     page = client.get(f"/live/{SESSION}")
     assert page.status_code == 200
     assert 'id="i-first"' in page.text
@@ -142,9 +143,10 @@ def test_the_page_of_a_session_shows_its_last_items_and_where_to_go_on_from(
     assert 'data-cursor="' in page.text
 
 
-def test_the_board_lists_the_sessions_of_today_with_what_they_do(growing: Growing, client: TestClient) -> None:
-    growing.build.call("q", "AskUserQuestion", {"questions": [{"question": "Which <one>?"}]})
-    growing.write()
+def test_the_board_lists_the_sessions_of_today_with_what_they_do(growing_session: Growing, client: TestClient) -> None:
+    growing_session.build.answer("I have read it. There are <two> ways.")
+    growing_session.build.call("q", "AskUserQuestion", {"questions": [{"question": "Which <one>?"}]})
+    growing_session.write()
     found = client.get("/api/live").json()
     (row,) = [row for row in found["sessions"] if row["session_id"] == SESSION]
     assert (row["ref"], row["title"], row["column"]) == (SESSION, "begin", "needs")
@@ -152,22 +154,69 @@ def test_the_board_lists_the_sessions_of_today_with_what_they_do(growing: Growin
     assert found["files"] >= len(found["sessions"])
     page = client.get("/live")
     assert "asks: Which &lt;one&gt;?" in page.text
+    assert row["last_sentence"] == "There are <two> ways."
+    assert "There are &lt;two&gt; ways." in page.text
     assert f'href="/live/{SESSION}"' in page.text
 
 
-def documented(heading: str) -> set[str]:
+def test_a_session_that_has_ended_has_the_cost_that_the_index_knows(
+    growing_session: Growing, client: TestClient, place: Machine
+) -> None:
+    growing_session.build.answer("Goodbye.", usage={"input_tokens": 1_000_000})
+    growing_session.build.prompt("<command-name>/exit</command-name>")
+    growing_session.build.wait(5)
+    growing_session.write()
+    sessions = place.config_dirs[0] / "sessions"
+    sessions.mkdir(exist_ok=True)
+    (sessions / "1.json").write_text(json.dumps({"sessionId": SESSION, "pid": 4_194_303, "status": "idle"}))
+    place.store.refresh(place.config_dirs)
+    (row,) = [row for row in client.get("/api/live").json()["sessions"] if row["session_id"] == SESSION]
+    assert row["column"] == "ended", row
+    assert row["cost_usd"] > 0.1
+    assert f"${row['cost_usd']:.2f}" in client.get("/live").text
+
+
+def test_a_line_has_its_picture_and_raw_entry_also_if_the_sessions_page_leaves_it_out(
+    growing_session: Growing, client: TestClient
+) -> None:
+    """A page that follows a session shows each line when it is written, before it is known to be a repetition."""
+    growing_session.build.prompt(
+        [{"type": "text", "text": "Look at picture 1"}, block("image", "image/png", png())], "same"
+    )
+    growing_session.build.prompt("Another start", "start", parent=None)
+    growing_session.build.prompt(
+        [{"type": "text", "text": "Look at picture 2"}, block("image", "image/png", png())], "same"
+    )
+    growing_session.write()
+    data = growing_session.path.read_bytes()
+    agent = growing_session.path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(b"\xef\xbb\xbf" + data)
+    offsets = [match.start() for match in re.finditer(rb"^.*Look at picture", data, re.MULTILINE)]
+    for offset in offsets:
+        for place, rest in ((offset, ""), (offset + 3, "?agent=a1")):
+            assert client.get(f"/s/{SESSION}/picture/{place}/0{rest}").content == png()
+            assert client.get(f"/s/{SESSION}/raw/{place}{rest}").json()["uuid"] == "same"
+            assert client.get(f"/s/{SESSION}/raw/{place + 1}{rest}").status_code == 404
+            assert client.get(f"/s/{SESSION}/picture/{place}/1{rest}").status_code == 404
+    assert client.get(f"/s/{SESSION}/raw/{'9' * 30}").status_code == 404
+    assert client.get(f"/s/{SESSION}/raw/3?agent=a1").status_code == 200
+    assert client.get(f"/s/{SESSION}/raw/0?agent=nobody").status_code == 404
+
+
+def list_documented_names(heading: str) -> set[str]:
     """The names that docs/api.md lists under a heading."""
     text = (ROOT / "docs" / "api.md").read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return {key for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for key in re.findall("`([^`]+)`", row)}
 
 
-def test_the_documents_have_the_keys_that_are_documented(growing: Growing, client: TestClient) -> None:
+def test_the_documents_have_the_keys_that_are_documented(growing_session: Growing, client: TestClient) -> None:
     found = client.get("/api/live").json()
     row = found["sessions"][0]
     keys = {"files", *(f"sessions[].{key}" for key in row if key != "state")}
-    assert keys | {f"sessions[].state.{key}" for key in row["state"]} == documented("GET /api/live")
-    assert documented("GET /api/live/updates") == {"board", "row", "gone"}
-    assert documented("GET /api/s/{ref}/updates") == {"items", "reset", "agent", "gone", "state"}
+    assert keys | {f"sessions[].state.{key}" for key in row["state"]} == list_documented_names("GET /api/live")
+    assert list_documented_names("GET /api/live/updates") == {"board", "row", "gone"}
+    assert list_documented_names("GET /api/s/{ref}/updates") == {"items", "reset", "agent", "gone", "state"}
 
 
 @pytest.mark.parametrize("ref", ["nonsense", "00000000-0000-4000-8000-000000000000", f"{SESSION}.77", "%2e%2e%2fx"])
@@ -181,12 +230,12 @@ def test_a_session_that_is_too_new_for_the_index_can_be_followed(folders: Folder
     assert client.get(f"/live/{SESSION}").status_code == 200
 
 
-def test_the_live_pages_of_a_stranger_are_refused(growing: Growing, stranger: TestClient) -> None:
+def test_the_live_pages_of_a_stranger_are_refused(growing_session: Growing, stranger: TestClient) -> None:
     for address in ("/live", f"/live/{SESSION}", "/api/live", "/api/live/updates", f"/api/s/{SESSION}/updates"):
         assert stranger.get(address).status_code == 403
 
 
-def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, place: Machine) -> None:
+def test_streams_end_when_the_server_does(growing_session: Growing, client: TestClient, place: Machine) -> None:
     timer = threading.Timer(0.3, place.ending.set)
     timer.start()
     answer = client.get(f"/api/s/{SESSION}/updates")
@@ -197,36 +246,38 @@ def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, 
     assert '"reason":"start"' in answer.text
 
 
-def test_what_is_written_arrives_as_it_is_written(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
+def test_what_is_written_arrives_as_it_is_written(followed_session: Growing, server: Server, cookie: str) -> None:
+    with listen_to(server, cookie, f"/api/s/{followed_session.name}/updates") as listener:
         assert keys(listener.until("state")) == ["first"]
-        followed.build.answer("hello", uuid="second", id="m")
-        followed.write()
+        followed_session.build.answer("hello", uuid="second", id="m")
+        followed_session.write()
         found = listener.until("items")
         assert keys(found) == ["second"]
-        followed.build.call("c", uuid="third", id="m")
-        followed.write()
+        followed_session.build.call("c", uuid="third", id="m")
+        followed_session.write()
         assert keys(listener.until("items")) == ["second"]
 
 
-def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(shared: Folders, followed: Growing) -> None:
-    server = start(shared)
-    cookie, address = cookie_of(server), f"/api/s/{followed.name}/updates"
-    with listening(server, cookie, address) as listener:
+def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(
+    shared_folders: Folders, followed_session: Growing
+) -> None:
+    server = start(shared_folders)
+    cookie, address = cookie_of(server), f"/api/s/{followed_session.name}/updates"
+    with listen_to(server, cookie, address) as listener:
         listener.until("state")
-        followed.build.answer("one", uuid="one")
-        followed.write()
+        followed_session.build.answer("one", uuid="one")
+        followed_session.write()
         listener.until("items")
-    followed.build.answer("two", uuid="two")
-    followed.write()
-    with listening(server, cookie, address, listener.cursor) as again:
+    followed_session.build.answer("two", uuid="two")
+    followed_session.write()
+    with listen_to(server, cookie, address, listener.cursor) as again:
         assert keys(again.until("items")) == ["two"]
-    followed.build.answer("three", uuid="three")
-    followed.write()
+    followed_session.build.answer("three", uuid="three")
+    followed_session.write()
     assert server.stop(9) == -9
-    other = start(shared, "--port", str(server.port))
+    other = start(shared_folders, "--port", str(server.port))
     try:
-        with listening(other, cookie, address, again.cursor) as last:
+        with listen_to(other, cookie, address, again.cursor) as last:
             found = last.until("state")
             assert keys(found) == ["three"]
             assert [name for name, *_ in found] == ["items", "state"]
@@ -235,32 +286,36 @@ def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(shared: Folde
 
 
 @pytest.mark.parametrize("cursor", ["x", "AQAB", "-" * 1500, "%00", "é"])
-def test_whatever_is_no_cursor_starts_again(followed: Growing, server: Server, cookie: str, cursor: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/updates?cursor={cursor.encode().hex()}") as listener:
+def test_whatever_is_no_cursor_starts_again(
+    followed_session: Growing, server: Server, cookie: str, cursor: str
+) -> None:
+    with listen_to(
+        server, cookie, f"/api/s/{followed_session.name}/updates?cursor={cursor.encode().hex()}"
+    ) as listener:
         first = listener.until("state")[0]
         assert (first[0], first[1]["reason"]) == ("reset", "cursor")
         assert keys([first]) == ["first"]
 
 
-def test_a_file_that_was_replaced_starts_again(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
+def test_a_file_that_was_replaced_starts_again(followed_session: Growing, server: Server, cookie: str) -> None:
+    with listen_to(server, cookie, f"/api/s/{followed_session.name}/updates") as listener:
         listener.until("state")
-        other = followed.path.with_suffix(".new")
+        other = followed_session.path.with_suffix(".new")
         build = Build()
         build.prompt("another", "another")
         other.write_bytes(build.data())
-        other.replace(followed.path)
+        other.replace(followed_session.path)
         found = listener.until("reset")[-1]
         assert (found[1]["stream"], found[1]["reason"]) == ("", "replaced")
         assert keys([found]) == ["another"]
-        followed.path.unlink()
+        followed_session.path.unlink()
         assert listener.until("gone")[-1][1] == {"stream": ""}
 
 
-def test_sub_agents_appear_as_they_start(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
+def test_sub_agents_appear_as_they_start(followed_session: Growing, server: Server, cookie: str) -> None:
+    with listen_to(server, cookie, f"/api/s/{followed_session.name}/updates") as listener:
         listener.until("state")
-        folder = followed.path.with_suffix("") / "subagents"
+        folder = followed_session.path.with_suffix("") / "subagents"
         folder.mkdir(parents=True)
         build = Build()
         build.prompt("explore", "a-1", isSidechain=True, agentId="a1")
@@ -272,91 +327,98 @@ def test_sub_agents_appear_as_they_start(followed: Growing, server: Server, cook
         assert keys(found, "a1") == ["a-1"]
 
 
-def test_the_board_tells_when_something_changes(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, "/api/live/updates") as listener:
+def test_the_board_tells_when_something_changes(followed_session: Growing, server: Server, cookie: str) -> None:
+    with listen_to(server, cookie, "/api/live/updates") as listener:
         (_, board, _) = listener.until("board")[-1]
         shown = {one["session"]["ref"]: one["session"]["column"] for one in board["sessions"]}
-        assert shown[followed.name] == "working"
-        followed.build.answer("done")
-        followed.write()
-        fits = lambda data: data["session"]["ref"] == followed.name and data["session"]["column"] == "idle"  # noqa: E731
+        assert shown[followed_session.name] == "working"
+        followed_session.build.answer("done")
+        followed_session.write()
+        fits = lambda data: data["session"]["ref"] == followed_session.name and data["session"]["column"] == "idle"  # noqa: E731
         assert "finished" in listener.until("row", fits)[-1][1]["html"]
-        followed.path.unlink()
-        assert listener.until("gone")[-1][1] == {"ref": followed.name}
+        followed_session.path.unlink()
+        assert listener.until("gone")[-1][1] == {"ref": followed_session.name}
 
 
-def test_many_listeners_share_one_look_at_the_files(followed: Growing, server: Server, cookie: str) -> None:
-    listeners = [Listener(server, cookie, f"/api/s/{followed.name}/updates") for _ in range(8)]
+def test_many_listeners_share_one_look_at_the_files(followed_session: Growing, server: Server, cookie: str) -> None:
+    listeners = [Listener(server, cookie, f"/api/s/{followed_session.name}/updates") for _ in range(8)]
     for listener in listeners:
         listener.until("state")
-    followed.build.answer("to all", uuid="all")
-    followed.write()
+    followed_session.build.answer("to all", uuid="all")
+    followed_session.write()
     found = [listener.until("items")[-1] for listener in listeners]
     assert all(event == found[0] for event in found)
     for listener in listeners:
         listener.close()
 
 
-def test_the_server_stops_at_once_while_streams_are_open(shared: Folders, followed: Growing) -> None:
-    server = start(shared)
-    with listening(server, cookie_of(server), f"/api/s/{followed.name}/updates") as listener:
+def test_the_server_stops_at_once_while_streams_are_open(shared_folders: Folders, followed_session: Growing) -> None:
+    server = start(shared_folders)
+    with listen_to(server, cookie_of(server), f"/api/s/{followed_session.name}/updates") as listener:
         listener.until("state")
         assert server.stop(timeout=60) == 0
     assert server.errors == []
 
 
-def test_what_a_transcript_holds_is_escaped_in_events(followed: Growing, server: Server, cookie: str) -> None:
+def test_what_a_transcript_holds_is_escaped_in_events(followed_session: Growing, server: Server, cookie: str) -> None:
     evil = '<img src=x onerror=alert(1)>\n\ndata: x\nevent: y\r\n"\u2028</script>'
-    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
+    with listen_to(server, cookie, f"/api/s/{followed_session.name}/updates") as listener:
         listener.until("state")
-        followed.build.prompt(evil, "evil")
-        followed.write()
+        followed_session.build.prompt(evil, "evil")
+        followed_session.write()
         (change,) = listener.until("items")[-1][1]["parts"][0]["changes"]
         assert "<img" not in change["html"]
         assert "</script>" not in change["html"]
 
 
-def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient, place: Machine) -> None:
+def test_a_path_that_cannot_be_read_is_said(growing_session: Growing, client: TestClient, place: Machine) -> None:
     place.store.refresh(place.config_dirs)
-    growing.path.unlink()
-    os.mkdir(growing.path)  # noqa: PTH102
+    growing_session.path.unlink()
+    os.mkdir(growing_session.path)  # noqa: PTH102
     answer = client.get(f"/api/s/{SESSION}/updates")
     assert answer.status_code in (404, 500)
     assert "error" in answer.json()
-    Path(growing.path).rmdir()
+    Path(growing_session.path).rmdir()
 
 
-def test_events_of_all_sessions_arrive_as_they_are_written(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, "/api/events") as listener:
-        followed.build.answer("an event", uuid="as-event")
-        followed.write()
+def test_events_of_all_sessions_arrive_as_they_are_written(
+    followed_session: Growing, server: Server, cookie: str
+) -> None:
+    with listen_to(server, cookie, "/api/events") as listener:
+        followed_session.build.answer("an event", uuid="as-event")
+        followed_session.write()
         events = listener.until("event", lambda data: data.get("entry") == "as-event")
         (name, data, cursor) = events[-1]
-        assert (name, data["event"], data["session"], data["text"]) == ("event", "text", followed.name, "an event")
-    followed.build.answer("while away", uuid="missed-event")
-    followed.write()
-    with listening(server, cookie, "/api/events", cursor) as listener:
+        assert (name, data["event"], data["session"], data["text"]) == (
+            "event",
+            "text",
+            followed_session.name,
+            "an event",
+        )
+    followed_session.build.answer("while away", uuid="missed-event")
+    followed_session.write()
+    with listen_to(server, cookie, "/api/events", cursor) as listener:
         again = listener.until("event", lambda data: data.get("entry") == "missed-event")
         assert "an event" not in [data.get("text") for _, data, _ in again]
 
 
 def test_a_cursor_that_is_not_remembered_says_that_events_are_missing(
-    followed: Growing, server: Server, cookie: str
+    followed_session: Growing, server: Server, cookie: str
 ) -> None:
-    with listening(server, cookie, "/api/events", "long-ago-7") as listener:
+    with listen_to(server, cookie, "/api/events", "long-ago-7") as listener:
         assert listener.until("reset")[0][1] == {}
 
 
 def test_events_of_one_session_start_with_its_history_and_have_no_others(
-    followed: Growing, server: Server, cookie: str
+    followed_session: Growing, server: Server, cookie: str
 ) -> None:
-    followed.build.answer("earlier", uuid="earlier")
-    followed.write()
-    with listening(server, cookie, f"/api/s/{followed.name}/events?history=2") as listener:
+    followed_session.build.answer("earlier", uuid="earlier")
+    followed_session.write()
+    with listen_to(server, cookie, f"/api/s/{followed_session.name}/events?history=2") as listener:
         events = listener.until("event", lambda data: data.get("entry") == "earlier" and data["event"] != "text")
         assert [data["event"] for _, data, _ in events] == ["text", "turn-finish"]
-        followed.build.prompt("now", "now")
-        followed.write()
+        followed_session.build.prompt("now", "now")
+        followed_session.write()
         live = listener.until("event", lambda data: data.get("entry") == "now")
         assert [data["event"] for _, data, _ in live if data["offset"] is not None] == ["prompt"]
 
@@ -381,10 +443,10 @@ def test_a_demo_is_not_started_by_a_link(client: TestClient) -> None:
     assert client.get("/api/live/demo").status_code == 405
 
 
-def test_a_card_says_how_the_state_is_known_and_what_it_cost(growing: Growing, client: TestClient) -> None:
+def test_a_card_says_how_the_state_is_known_and_what_it_cost(growing_session: Growing, client: TestClient) -> None:
     usage = {"input_tokens": 100_000, "output_tokens": 1000}
-    growing.build.answer("on it", usage=usage, stop=None, uuid="with-usage")
-    growing.write()
+    growing_session.build.answer("on it", usage=usage, stop=None, uuid="with-usage")
+    growing_session.write()
     text = client.get("/live").text
     assert 'role="tooltip"' in text
     assert 'class="fill-meter"' in text

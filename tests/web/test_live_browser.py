@@ -18,7 +18,7 @@ import pytest
 from tests.live.clock import build_now, register_client
 from tests.session.build import SESSION, Build
 from tests.web import writer
-from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, record_folders, start, start_indexed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 # One machine and one server for all of these tests; each has a session of its own.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("live"))
+    return record_folders(tmp_path_factory.mktemp("live"))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def server(folders: Folders) -> Iterator[Server]:
 
 
 @contextmanager
-def begun(folders: Folders) -> Iterator[Path]:
+def begin_session(folders: Folders) -> Iterator[Path]:
     """A session with one prompt, which nobody else will see."""
     name = str(uuid.uuid4())
     build = build_now()
@@ -57,12 +57,12 @@ def begun(folders: Folders) -> Iterator[Path]:
 
 @pytest.fixture
 def session(folders: Folders) -> Iterator[Path]:
-    with begun(folders) as found:
+    with begin_session(folders) as found:
         yield found
 
 
 @contextmanager
-def writing(path: Path, count: int, pause: float, name: str = "w") -> Iterator[subprocess.Popen[bytes]]:
+def run_writer(path: Path, count: int, pause: float, name: str = "w") -> Iterator[subprocess.Popen[bytes]]:
     """A process that appends answers to a file."""
     words = [sys.executable, writer.__file__, str(path), str(count), str(pause), name]
     with subprocess.Popen(words) as process:
@@ -75,7 +75,7 @@ def uuids(page: Page, within: str = ".transcript") -> list[str]:
     return [key or "" for key in articles.evaluate_all("all => all.map((one) => one.dataset.key)")]
 
 
-def expected(count: int, name: str = "w") -> list[str]:
+def list_expected_texts(count: int, name: str = "w") -> list[str]:
     return ["first", *(f"{name}-{number}" for number in range(count))]
 
 
@@ -92,9 +92,9 @@ def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bott
     from playwright.sync_api import expect
 
     follow(page, session)
-    with writing(session, 40, 0.02):
+    with run_writer(session, 40, 0.02):
         expect(page.locator("#i-w-39")).to_be_in_viewport()
-    assert uuids(page) == expected(40)
+    assert uuids(page) == list_expected_texts(40)
     expect(page.locator(".more")).to_be_hidden()
 
 
@@ -108,7 +108,7 @@ def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
     page = context.new_page()
     complaints.watch(page)
     follow(page, session)
-    with writing(session, 60, 0.05):
+    with run_writer(session, 60, 0.05):
         expect(page.locator("#i-w-5")).to_be_attached()
         assert server.stop(9) == -9
         expect(page.locator(".link")).to_have_attribute("data-connected", "false")
@@ -117,7 +117,7 @@ def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
         try:
             expect(page.locator("#i-w-59")).to_be_attached()
             assert len(seen) < 60
-            assert uuids(page) == expected(60)
+            assert uuids(page) == list_expected_texts(60)
             expect(page.locator(".live-note")).to_have_text("")
         finally:
             other.stop()
@@ -135,13 +135,13 @@ def test_a_page_that_was_hidden_goes_on_where_it_was(session: Path, server: Serv
       if (hidden) dispatchEvent(new Event("pagehide"));
     }"""
     page.evaluate(hide, True)
-    with writing(session, 12, 0.01):
+    with run_writer(session, 12, 0.01):
         pass
     time.sleep(0.5)
     assert uuids(page) == ["first"]
     page.evaluate(hide, False)
     expect(page.locator("#i-w-11")).to_be_attached()
-    assert uuids(page) == expected(12)
+    assert uuids(page) == list_expected_texts(12)
 
 
 def test_two_sessions_are_followed_at_once_and_none_gets_what_is_the_others(
@@ -151,13 +151,13 @@ def test_two_sessions_are_followed_at_once_and_none_gets_what_is_the_others(
 
     second = context.new_page()
     follow(page, session)
-    with begun(folders) as other:
+    with begin_session(folders) as other:
         follow(second, other)
-        with writing(session, 15, 0.02, "a"), writing(other, 15, 0.02, "b"):
+        with run_writer(session, 15, 0.02, "a"), run_writer(other, 15, 0.02, "b"):
             expect(page.locator("#i-a-14")).to_be_attached()
             expect(second.locator("#i-b-14")).to_be_attached()
-        assert uuids(page) == expected(15, "a")
-        assert uuids(second) == expected(15, "b")
+        assert uuids(page) == list_expected_texts(15, "a")
+        assert uuids(second) == list_expected_texts(15, "b")
         second.close()
 
 
@@ -179,16 +179,16 @@ def test_a_sub_agent_that_starts_meanwhile_appears_with_what_it_does(session: Pa
         file.write(writer.answer("x-2", "found", isSidechain=True, agentId="a1"))
     expect(member.locator("article.item")).to_have_count(2)
     expect(member.locator("article.item").last).to_contain_text("found")
-    with writing(session, 3, 0.01):
+    with run_writer(session, 3, 0.01):
         expect(page.locator("#i-w-2")).to_be_attached()
-    assert uuids(page) == expected(3)
+    assert uuids(page) == list_expected_texts(3)
 
 
 def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page: Page) -> None:
     from playwright.sync_api import expect
 
     follow(page, session)
-    with writing(session, 5, 0.01):
+    with run_writer(session, 5, 0.01):
         expect(page.locator("#i-w-4")).to_be_attached()
     build = Build(step=1)
     build.prompt("another one", "another")
@@ -198,7 +198,7 @@ def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page:
     expect(page.locator("#i-another")).to_be_attached()
     assert uuids(page) == ["another"]
     expect(page.locator(".live-note")).to_have_text("The file was replaced.")
-    with writing(session, 2, 0.01, "n"):
+    with run_writer(session, 2, 0.01, "n"):
         expect(page.locator("#i-n-1")).to_be_attached()
     assert uuids(page) == ["another", "n-0", "n-1"]
 
@@ -208,14 +208,14 @@ def test_a_reader_who_went_up_is_not_pulled_down_and_sees_how_much_is_new(
 ) -> None:
     from playwright.sync_api import expect
 
-    with writing(session, 60, 0.001):
+    with run_writer(session, 60, 0.001):
         pass
     follow(page, session)
     expect(page.locator("#i-w-59")).to_be_in_viewport()
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
     expect(page.locator("#i-first")).to_be_in_viewport()
     page.wait_for_timeout(100)
-    with writing(session, 3, 0.01, "n"):
+    with run_writer(session, 3, 0.01, "n"):
         expect(page.locator(".more")).to_have_text("3 new ↓")
     expect(page.locator("#i-first")).to_be_in_viewport()
     page.locator(".more").click()
@@ -293,7 +293,7 @@ def test_a_machine_without_sessions_today_plays_a_demo_on_request(
 ) -> None:
     from playwright.sync_api import expect
 
-    old = recorded(tmp_path)
+    old = record_folders(tmp_path)
     server = start_indexed(old)
     context = browser.new_context(base_url=server.url, storage_state=server.entrance(browser))
     page = context.new_page()

@@ -15,7 +15,7 @@ from tests.live.clock import build_now, register_client
 from tests.notify.receiver import Receiver
 from tests.session.build import SESSION
 from tests.web.conftest import Complaints, Folders, Server, start
-from tests.web.test_live import cookie_of, listening
+from tests.web.test_live import cookie_of, listen_to
 from turnlog.notify.notification import Notification
 from turnlog.notify.queue import NotifyQueue
 from turnlog.notify.runner import hold_notifier_lock, is_notifier_running
@@ -35,7 +35,7 @@ def add_question(folders: Folders, number: int = 1) -> None:
     folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
 
 
-def configured(folders: Folders, text: str) -> Folders:
+def configure_folders(folders: Folders, text: str) -> Folders:
     """The same machine with settings; they stay in its folder."""
     path = folders.data.parent / "config.toml"
     path.write_text(text)
@@ -50,7 +50,7 @@ def configured(folders: Folders, text: str) -> Folders:
 
 
 @pytest.fixture
-def running(folders: Folders) -> Iterator[Server]:
+def running_server(folders: Folders) -> Iterator[Server]:
     found = start(folders)
     yield found
     found.stop()
@@ -61,7 +61,7 @@ def test_web_sends_through_configured_channels_while_it_runs(folders: Folders) -
     add_question(folders)
     with Receiver() as receiver:
         text = f'[notify.channels.hook]\nkind = "webhook"\nurl = "{receiver.url}"\n'
-        server = start(configured(folders, text))
+        server = start(configure_folders(folders, text))
         try:
             receiver.wait(accepted=1)
             assert is_notifier_running(folders.data)
@@ -74,7 +74,7 @@ def test_web_sends_through_configured_channels_while_it_runs(folders: Folders) -
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "[notify]\nweb = false\n[notify.channels.desktop]\n"])
 def test_web_does_not_notify_unless_it_is_wanted(folders: Folders, text: str) -> None:
-    server = start(configured(folders, text))
+    server = start(configure_folders(folders, text))
     try:
         time.sleep(3)  # longer than it takes to start
         assert not is_notifier_running(folders.data)
@@ -84,15 +84,15 @@ def test_web_does_not_notify_unless_it_is_wanted(folders: Folders, text: str) ->
 
 
 def test_a_mistake_in_the_settings_does_not_keep_the_pages_away(folders: Folders) -> None:
-    server = start(configured(folders, "[notify]\nminute = 3\n"))
+    server = start(configure_folders(folders, "[notify]\nminute = 3\n"))
     assert server.stop() == 0
     told = "".join(server.errors)
     assert "No notifications are sent until this is fixed: " in told
     assert "unknown key 'minute'; did you mean 'minutes'?" in told
 
 
-def test_a_page_that_listens_is_told_without_any_settings(folders: Folders, running: Server) -> None:
-    with listening(running, cookie_of(running), STREAM) as listener:
+def test_a_page_that_listens_is_told_without_any_settings(folders: Folders, running_server: Server) -> None:
+    with listen_to(running_server, cookie_of(running_server), STREAM) as listener:
         listener.until("ready")
         add_question(folders)
         (_, data, _) = listener.until("notification")[-1]
@@ -106,7 +106,7 @@ def test_pages_show_what_another_process_notifies(folders: Folders) -> None:
     with hold_notifier_lock(folders.data):
         server = start(folders)
         try:
-            with listening(server, cookie_of(server), STREAM) as listener:
+            with listen_to(server, cookie_of(server), STREAM) as listener:
                 listener.until("ready")
                 command = [sys.executable, "-m", "turnlog", "notify", "test", "browser"]
                 subprocess.run(command, env=folders.environment, check=True, stdout=subprocess.DEVNULL)
@@ -115,14 +115,14 @@ def test_pages_show_what_another_process_notifies(folders: Folders) -> None:
             server.stop()
 
 
-def test_a_page_that_comes_back_is_told_what_it_missed_once(folders: Folders, running: Server) -> None:
-    cookie = cookie_of(running)
+def test_a_page_that_comes_back_is_told_what_it_missed_once(folders: Folders, running_server: Server) -> None:
+    cookie = cookie_of(running_server)
     with NotifyQueue(folders.data) as queue:
         queue.store_changes({}, page_notices=[Notification("old", "test", "t", "before")])
-        with listening(running, cookie, STREAM) as listener:
+        with listen_to(running_server, cookie, STREAM) as listener:
             assert [name for name, *_ in listener.until("ready")] == ["ready"]
         queue.store_changes({}, page_notices=[Notification("new", "test", "t", "after")])
-        with listening(running, cookie, STREAM, listener.cursor) as again:
+        with listen_to(running_server, cookie, STREAM, listener.cursor) as again:
             found = [data["headline"] for name, data, _ in again.until("ready") if name == "notification"]
             if not found:  # it was not polled yet
                 found = [again.until("notification")[-1][1]["headline"]]
@@ -131,12 +131,12 @@ def test_a_page_that_comes_back_is_told_what_it_missed_once(folders: Folders, ru
 
 @pytest.mark.slow
 def test_the_button_on_the_board_turns_notifications_on(
-    folders: Folders, running: Server, browser: Browser, complaints: Complaints
+    folders: Folders, running_server: Server, browser: Browser, complaints: Complaints
 ) -> None:
     from playwright.sync_api import expect
 
     context = browser.new_context(
-        base_url=running.url, storage_state=running.entrance(browser), permissions=["notifications"]
+        base_url=running_server.url, storage_state=running_server.entrance(browser), permissions=["notifications"]
     )
     # A browser without a desktop shows nothing, so the page keeps a list of what it would show.
     context.add_init_script(
@@ -175,10 +175,10 @@ def test_the_button_on_the_board_turns_notifications_on(
     assert complaints == []
 
 
-def test_the_stream_needs_the_cookie(running: Server) -> None:
+def test_the_stream_needs_the_cookie(running_server: Server) -> None:
     import http.client
 
-    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", running_server.port, timeout=10)
     connection.request("GET", STREAM)
     assert connection.getresponse().status == 403
     connection.close()

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.session.build import Build
-from tests.web.conftest import Complaints, Folders, Server, recorded, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, record_folders, start_indexed
+from tests.web.test_preferences import wait_until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ def talk(number: int) -> bytes:
 # One machine and one server for all of these tests: they only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    found = recorded(tmp_path_factory.mktemp("pages"))
+    found = record_folders(tmp_path_factory.mktemp("pages"))
     for number in range(MANY):
         found.add(f"aaaaaaaa-0000-4000-8000-{number:012}", talk(number), "-home-many")
     return found
@@ -46,6 +47,11 @@ def server(folders: Folders) -> Iterator[Server]:
     found = start_indexed(folders)
     yield found
     found.stop()
+
+
+def has_saved_search(context: BrowserContext) -> bool:
+    values = context.request.get("/api/preferences").json()["values"]
+    return any(name.startswith("search.saved.") for name in values)
 
 
 def rows(page: Page) -> int:
@@ -101,7 +107,7 @@ def test_choosing_a_project_and_an_order_renews_the_list(page: Page) -> None:
     from playwright.sync_api import expect
 
     page.goto("/")
-    page.get_by_label("by project").check()
+    page.get_by_label("By project").check()
     expect(page.locator("tr.group").first).to_be_visible()
     assert "group=project" in page.url
     page.get_by_role("link", name="Cost").click()
@@ -128,18 +134,64 @@ def test_a_hit_leads_to_its_place_in_the_session(page: Page) -> None:
     expect(page.locator("article.item", has_text="The quokka is fine.").first).to_be_in_viewport()
 
 
-def test_a_control_writes_into_the_query_and_reads_from_it(page: Page) -> None:
+def test_a_choice_changes_the_query_and_back_takes_it_back(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search?q=such")
+    page.locator('.facet [data-facet="tool:Bash"]').click()
+    expect(page.locator("#q")).to_have_value("such tool:Bash")
+    expect(page.locator(".hit-group .sort").first).to_have_text(re.compile("call|result"))
+    expect(page.locator('.facet [data-facet="tool:Bash"]')).to_be_focused()
+    page.locator('.facet [data-facet="error:yes"]').click()
+    expect(page.locator("#q")).to_have_value("such tool:Bash error:yes")
+    page.locator(".chosen a", has_text="tool").click()
+    expect(page.locator("#q")).to_have_value("such error:yes")
+    page.go_back()
+    expect(page.locator("#q")).to_have_value("such tool:Bash error:yes")
+    expect(page.locator('.facet [data-facet="tool:Bash"]')).to_have_attribute("aria-current", "true")
+    page.locator("#q").fill("such error:no")
+    expect(page.locator('.facet [data-facet="error:no"]')).to_have_attribute("aria-current", "true")
+    expect(page.locator('.facet [data-facet="tool:Bash"]')).not_to_have_attribute("aria-current", "true")
+
+
+def test_a_search_is_saved_and_forgotten(page: Page, context: BrowserContext) -> None:
     from playwright.sync_api import expect
 
     page.goto("/search?q=quokka")
-    page.locator("[name=f_tool]").select_option("Bash")
-    expect(page.locator("#q")).to_have_value("quokka tool:Bash")
-    expect(page.locator(".hit-group .sort").first).to_have_text(re.compile("call|result"))
-    page.locator("[name=f_error]").select_option("yes")
-    expect(page.locator("#q")).to_have_value("quokka tool:Bash error:yes")
-    page.locator("#q").fill("quokka error:no")
-    expect(page.locator("[name=f_error]")).to_have_value("no")
-    expect(page.locator("[name=f_tool]")).to_have_value("")
+    page.get_by_role("button", name="Save search").click()
+    page.get_by_label("Name").fill("Small wallabies")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_have_text("Saved as Small wallabies.")
+    wait_until(lambda: has_saved_search(context))
+    page.goto("/search")
+    link = page.locator("[data-remembered=saved] a", has_text="Small wallabies")
+    expect(link).to_have_attribute("href", "/search?q=quokka")
+    expect(page.locator("[data-remembered=recent] a")).to_have_text(["quokka"])
+    link.click()
+    expect(page.locator("#q")).to_have_value("quokka")
+    page.goto("/search")
+    page.get_by_role("button", name="Forget the search Small wallabies").click()
+    page.get_by_role("button", name="Forget the search quokka").click()
+    expect(page.locator("[data-remembered]:visible")).to_have_count(0)
+    wait_until(lambda: not has_saved_search(context))
+    page.reload()
+    expect(page.locator(".empty")).to_be_visible()
+    expect(page.locator("[data-remembered=saved]")).to_be_hidden()
+
+
+def test_on_a_phone_the_choices_are_behind_a_button(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("/search?q=quokka+kind:answer")
+    expect(page.locator("#facets")).to_be_hidden()
+    button = page.get_by_role("button", name="Filters (1)")
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.locator('.facet [data-facet="kind:call"]').click()
+    expect(page.locator("#q")).to_have_value("quokka kind:answer,call")
+    expect(page.locator("#facets")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_a_mistake_is_explained_while_one_types_and_goes_away_again(page: Page) -> None:
@@ -177,8 +229,28 @@ def test_a_chart_tells_what_one_points_at_by_mouse_and_by_keys(page: Page) -> No
     expect(page.locator(".tip")).to_be_visible()
     said = page.locator(".tip").inner_text()
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/search"))
-    assert said[:10] in page.locator("#q").input_value()
+    page.wait_for_url(re.compile("/insights/sessions"))
+    expect(page.locator(".insights-head")).to_contain_text(said[:10])
+
+
+def test_a_part_of_a_column_leads_to_its_sessions_and_labels_fit_their_areas(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/insights?range=all&by=tool")
+    cut = """() => [...document.querySelectorAll("#treemap svg.label text")].filter((line) => line.textContent
+        && line.getComputedTextLength() > line.closest(".mark").querySelector("rect").getBoundingClientRect().width - 8)
+        .length"""
+    page.wait_for_function(f"() => ({cut})() === 0")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.wait_for_function(f"() => ({cut})() === 0")
+    expect(page.locator("#treemap svg.label text").first).not_to_be_empty()
+    part = page.locator("#stack rect[data-href*=by_tool]").first
+    part.hover()
+    expect(page.locator(".tip")).to_have_text(str(part.get_attribute("data-words")))
+    part.click()
+    page.wait_for_url(re.compile("/insights/sessions.*by_tool="))
+    expect(page.locator("tfoot")).to_contain_text("Total")
 
 
 def test_parts_that_take_longer_appear_by_themselves(page: Page) -> None:
@@ -186,7 +258,7 @@ def test_parts_that_take_longer_appear_by_themselves(page: Page) -> None:
 
     page.goto("/insights?range=all")
     expect(page.locator("#files table")).to_be_visible()
-    expect(page.locator("#failures table")).to_contain_text("Bash")
+    expect(page.locator("#tools table")).to_contain_text("Bash")
     expect(page.locator("[aria-busy]")).to_have_count(0)
 
 
@@ -200,8 +272,7 @@ def test_pages_work_without_script(browser: Browser, server: Server, path: str) 
     page.goto(path)
     assert page.locator("main h1").inner_text() in ("Sessions", "Search", "Insights")
     if path.startswith("/search"):
-        page.locator("[name=f_tool]").select_option("Bash")
-        page.locator("#query button").click()
+        page.locator('.facet [data-facet="tool:Bash"]').click()
         assert page.locator("#q").input_value() == "quokka tool:Bash"
         assert page.locator("mark").count() > 0
     assert not complaints

@@ -13,9 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.live.clock import build_now
-from tests.session.build import Build, encoded
-from tests.web.conftest import Folders, Server, recorded, start_indexed
-from tests.web.test_live import Listener, cookie_of, listening
+from tests.session.build import Build, encode_lines
+from tests.web.conftest import Folders, Server, record_folders, start_indexed
+from tests.web.test_live import Listener, cookie_of, listen_to
 from turnlog.entries.clients import read_process_identity
 from turnlog.quest.cosmetics import COSMETICS
 from turnlog.quest.ledger import ProfileKeeper
@@ -44,7 +44,7 @@ class LiveSession:
         self._done = len(self.build.lines)
 
     def _encode(self, name: str, start: int) -> bytes:
-        return encoded([{**line, "sessionId": name} for line in self.build.lines[start:]])
+        return encode_lines([{**line, "sessionId": name} for line in self.build.lines[start:]])
 
     def write(self) -> None:
         """Append what was built since the last time."""
@@ -60,13 +60,13 @@ class LiveSession:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("quest"), ["2.1.325/agents"])
+def shared_folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return record_folders(tmp_path_factory.mktemp("quest"), ["2.1.325/agents"])
 
 
 @pytest.fixture(scope="module")
-def server(shared: Folders) -> Iterator[Server]:
-    found = start_indexed(shared)
+def server(shared_folders: Folders) -> Iterator[Server]:
+    found = start_indexed(shared_folders)
     yield found
     found.stop()
 
@@ -100,13 +100,13 @@ def read_json(server: Server, cookie: str, path: str, body: Any = None) -> tuple
 
 
 def test_two_sessions_live_at_once_are_two_heroes_whose_events_never_mix(
-    shared: Folders, server: Server, cookie: str
+    shared_folders: Folders, server: Server, cookie: str
 ) -> None:
-    with listening(server, cookie, "/quest/events") as listener:
+    with listen_to(server, cookie, "/quest/events") as listener:
         first = next(listener.events())
         assert first[0] == "snapshot"
-        shop = LiveSession(shared, SHOP, "shop")
-        tides = LiveSession(shared, TIDES, "tides")
+        shop = LiveSession(shared_folders, SHOP, "shop")
+        tides = LiveSession(shared_folders, TIDES, "tides")
         entered = {
             event["session"] for event in until_game(listener, "enter", session=TIDES) if event["game"] == "enter"
         }
@@ -132,13 +132,13 @@ def test_two_sessions_live_at_once_are_two_heroes_whose_events_never_mix(
 def test_watching_with_two_pages_counts_each_event_once_and_a_reconnect_starts_with_the_whole_party(
     tmp_path: Path,
 ) -> None:
-    folders = recorded(tmp_path, ["2.1.325/plain"])
+    folders = record_folders(tmp_path, ["2.1.325/plain"])
     server = start_indexed(folders)
     try:
         cookie = cookie_of(server)
         with (
-            listening(server, cookie, "/quest/events") as one,
-            listening(server, cookie, "/quest/events") as two,
+            listen_to(server, cookie, "/quest/events") as one,
+            listen_to(server, cookie, "/quest/events") as two,
         ):
             assert next(one.events())[0] == next(two.events())[0] == "snapshot"
             shop = LiveSession(folders, SHOP, "shop")
@@ -147,7 +147,7 @@ def test_watching_with_two_pages_counts_each_event_once_and_a_reconnect_starts_w
             shop.run("toolu_2", "Edit")
             assert until_game(one, "result", category="write")[-1]["xp"] == [{"amount": 10, "reason": "write"}]
             until_game(two, "result", category="write")
-            with listening(server, cookie, "/quest/events", one.cursor) as again:
+            with listen_to(server, cookie, "/quest/events", one.cursor) as again:
                 name, snapshot, _ = next(again.events())
         assert name == "snapshot"
         assert [hero["session"] for hero in snapshot["sessions"]] == [SHOP]
@@ -157,8 +157,8 @@ def test_watching_with_two_pages_counts_each_event_once_and_a_reconnect_starts_w
         server.stop()
 
 
-def test_a_snapshot_has_the_fields_of_the_contract(shared: Folders, server: Server, cookie: str) -> None:
-    with listening(server, cookie, "/quest/events?demo=1&from=12&speed=64") as listener:
+def test_a_snapshot_has_the_fields_of_the_contract(shared_folders: Folders, server: Server, cookie: str) -> None:
+    with listen_to(server, cookie, "/quest/events?demo=1&from=12&speed=64") as listener:
         name, snapshot, cursor = next(listener.events())
         assert (name, cursor) == ("snapshot", "12")
         hero = next(one for one in snapshot["sessions"] if one["session"] == "demo-webshop")
@@ -172,9 +172,9 @@ def test_a_snapshot_has_the_fields_of_the_contract(shared: Folders, server: Serv
 
 
 def test_the_replay_of_a_genuine_session_has_a_companion_for_each_sub_agent(
-    shared: Folders, server: Server, cookie: str
+    shared_folders: Folders, server: Server, cookie: str
 ) -> None:
-    session = next(name for name in shared.sessions if name not in (SHOP, TIDES))
+    session = next(name for name in shared_folders.sessions if name not in (SHOP, TIDES))
     status, script = read_json(server, cookie, f"/quest/replay/{session}")
     assert status == 200
     events = script["events"]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.session.build import ROOT, SESSION, Build, encoded
-from tests.web.conftest import DATA, Folders, indexed, recorded
+from tests.session.build import ROOT, SESSION, Build, encode_lines
+from tests.web.conftest import DATA, Folders, open_indexed, record_folders
 from turnlog.render.card import Picture
 from turnlog.render.phrases import read_turn_title
 from turnlog.session.timeline.timeline import Chapter
@@ -74,20 +74,20 @@ def own_session() -> bytes:
             build.call("c100", uuid="call")
             build.result("c100", "it broke", error=True)
         build.answer(f"Answer {number}", uuid=f"a{number}", usage={"input_tokens": 100 * number})
-    return encoded(build.lines).replace(SESSION.encode(), OWN.encode())
+    return encode_lines(build.lines).replace(SESSION.encode(), OWN.encode())
 
 
 # One machine for all of these tests: what some of them add disturbs no other.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    found = recorded(tmp_path_factory.mktemp("reading"))
+    found = record_folders(tmp_path_factory.mktemp("reading"))
     found.add(OWN, own_session() + b"this line is broken\n")
     return found
 
 
 @pytest.fixture(scope="module")
 def place(folders: Folders) -> Iterator[Machine]:
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 
@@ -310,6 +310,25 @@ def test_a_document_of_text_is_a_file_of_text() -> None:
     assert to_picture_file(Picture("image", "image/png", "no base64!")) is None
 
 
+def test_a_turn_says_how_it_relates_to_the_one_before(client: TestClient, folders: Folders, place: Machine) -> None:
+    own = "bbbbbbbb-0000-4000-8000-000000000077"
+    build = Build(step=1)
+    for number, pause in enumerate((0, 60, 7_200), start=1):
+        build.wait(pause)
+        build.prompt(f"Question {number}", f"q{number}")
+        build.answer(f"Answer {number}", uuid=f"r{number}")
+    folders.add(own, encode_lines(build.lines).replace(SESSION.encode(), own.encode()))
+    place.store.refresh(place.config_dirs)
+    page = client.get(f"/s/{own}").text
+    found = re.findall(r'<span class="round (\w+)" title="([^"]+)">([^<]+)</span>', page)
+    assert [(name, words) for name, _, words in found] == [
+        ("new_session", "new session"),
+        ("new_round", "new round"),
+        ("resume", "resumed after 2 h"),
+    ]
+    assert found[1][1].startswith("Follows the turn before it after 1 min")
+
+
 # -- what scripts ask for
 
 
@@ -489,7 +508,7 @@ def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Fo
     build.prompt()
     build.answer("hello")
     uuid = "bbbbbbbb-0000-4000-8000-000000000003"
-    folders.add(uuid, encoded(build.lines))
+    folders.add(uuid, encode_lines(build.lines))
     place.store.refresh(place.config_dirs)
     assert "No message in this transcript" in client.get(f"/s/{uuid}/context").text
 
@@ -497,7 +516,7 @@ def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Fo
 # -- what is documented
 
 
-def documented(address: str) -> set[str]:
+def list_documented_keys(address: str) -> set[str]:
     """The keys that docs/api.md lists for an address."""
     text = (ROOT / "docs" / "api.md").read_text("utf-8")
     section = text.partition(f"## GET {address}\n")[2].partition("\n## ")[0]
@@ -518,10 +537,10 @@ def documented(address: str) -> set[str]:
 )
 def test_every_key_is_documented_and_every_documented_key_is_there(client: TestClient, address: str, rest: str) -> None:
     found = client.get(address.replace("{ref}", OWN) + rest).json()
-    assert told(found, documented(address)) == documented(address)
+    assert list_nested_keys(found, list_documented_keys(address)) == list_documented_keys(address)
 
 
-def told(found: dict[str, Any], wanted: set[str]) -> set[str]:
+def list_nested_keys(found: dict[str, Any], wanted: set[str]) -> set[str]:
     """The keys of a document, with those of the objects in its lists where these are documented one by one."""
     names: set[str] = set()
     for key, value in found.items():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import Folders, Server, indexed, recorded, start_indexed
+from tests.session.build import SESSION, Build, encode_lines
+from tests.web.conftest import Folders, Server, open_indexed, record_folders, start_indexed
 from tests.web.test_session_page import FORKED, LONG, TURNS, forked_session, long_session
 from turnlog.web.machine import Machine
 
@@ -32,12 +32,12 @@ def small_session() -> bytes:
         )
         build.result(f"c{number}", f"output {number}")
         build.answer(f"Number {number} is done.", uuid=f"a{number}", usage={"input_tokens": 50_000 * number})
-    return encoded(build.lines).replace(SESSION.encode(), SMALL.encode())
+    return encode_lines(build.lines).replace(SESSION.encode(), SMALL.encode())
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    found = recorded(tmp_path_factory.mktemp("replay"), ("2.1.325/agents", "2.1.325/compact"))
+    found = record_folders(tmp_path_factory.mktemp("replay"), ("2.1.325/agents", "2.1.325/compact"))
     found.add(SMALL, small_session())
     found.add(LONG, long_session().replace(SESSION.encode(), LONG.encode()))
     found.add(FORKED, forked_session().replace(SESSION.encode(), FORKED.encode()))
@@ -46,7 +46,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 @pytest.fixture(scope="module")
 def place(folders: Folders) -> Iterator[Machine]:
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 
@@ -292,7 +292,7 @@ def test_the_deck_is_a_pure_player(page: Page) -> None:
           const { Deck, formatClock, parsePlace } = await import(
             document.querySelector("link[href*='replay/deck.js']").href);
           const times = { at: [0, 1, 1, 4], elapsed: [0, 1, 1, 100] };
-          const made = new Deck({ ...times, kinds: "pamp", turns: [1, 2], positions: [0, 3] });
+          const made = new Deck({ ...times, kinds: "pamp", turns: [1, 2], turn_total: 2, positions: [0, 3] });
           const seen = [made.position];
           made.passTime(9);
           seen.push(made.position);

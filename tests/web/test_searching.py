@@ -18,7 +18,7 @@ from markupsafe import Markup
 from starlette.testclient import TestClient
 
 from tests.session.build import Build
-from tests.web.conftest import Folders, indexed, recorded
+from tests.web.conftest import Folders, open_indexed, record_folders
 from tests.web.loops import run_apart
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
@@ -26,7 +26,15 @@ from turnlog.errors import UsageError
 from turnlog.store.search.syntax import QueryError
 from turnlog.web.app import build_application
 from turnlog.web.machine import Machine
-from turnlog.web.search.query_filters import apply_changed_controls, change_filters, quote_filter_value, read_filters
+from turnlog.web.search.query_filters import (
+    change_filters,
+    list_filter_values,
+    list_filters,
+    quote_filter_value,
+    remove_filter,
+    toggle_filter_value,
+)
+from turnlog.web.search.remembered_searches import list_remembered_searches
 from turnlog.web.search.scanner import ScanJob, run_scan
 from turnlog.web.search.search import mark_ranges
 
@@ -45,7 +53,7 @@ def talk(title: str, word: str) -> bytes:
 
 
 def machine(root: Path) -> Folders:
-    found = recorded(root)
+    found = record_folders(root)
     found.add(ONE, talk("Cent rounding", "quokka"))
     found.add(TWO, talk("Discounts", "quokka").replace(b"webshop", b"library"), "-home-dana-library")
     return found
@@ -59,7 +67,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 @pytest.fixture(scope="module")
 def place(folders: Folders) -> Iterator[Machine]:
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 
@@ -133,7 +141,9 @@ def test_marks_are_made_from_ranges_alone() -> None:
 
 def test_what_was_searched_is_said(client: TestClient) -> None:
     assert re.search(r"Searched [\d,]+ pieces of text in \d+ sessions", client.get("/search?q=quokka").text)
-    assert "Nothing found." in client.get("/search?q=qqqqqqqq").text
+    nothing = client.get("/search?q=qqqqqqqq").text
+    assert "Nothing found." in nothing
+    assert 'href="/search?text=qqqqqqqq&amp;mode=substring">Search for the exact text' in nothing
     assert (
         "Words without letters or digits were ignored: =&gt;" in client.get("/search", params={"q": "=> quokka"}).text
     )
@@ -171,7 +181,7 @@ def test_words_like_the_typed_ones_are_labelled_and_not_shown_where_they_cannot_
 
 def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
     folders = machine(tmp_path)
-    with indexed(folders) as place:
+    with open_indexed(folders) as place:
         next(folders.projects.glob(f"*/{TWO}.jsonl")).unlink()
         place.store.refresh(place.config_dirs)
         client = TestClient(build_application(place))
@@ -185,7 +195,7 @@ def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
 )
 def test_a_session_in_the_trash_is_left_out_and_told_of(tmp_path: Path, query: str, told: str) -> None:
     folders = machine(tmp_path)
-    with indexed(folders) as place:
+    with open_indexed(folders) as place:
         path = next(folders.projects.glob(f"*/{TWO}.jsonl"))
         delete_session(path, Trash(place.data_dir / "trash"), force=True)
         place.store.refresh(place.config_dirs)
@@ -202,11 +212,11 @@ def test_a_session_in_the_trash_is_left_out_and_told_of(tmp_path: Path, query: s
 
 
 def test_words_of_which_not_all_identifiers_were_looked_for_are_named(tmp_path: Path) -> None:
-    folders = recorded(tmp_path)
+    folders = record_folders(tmp_path)
     build = Build()
     build.prompt(" ".join(f"quokka{first}{second}" for first in ascii_uppercase for second in ascii_lowercase))
     folders.add(ONE, build.data())
-    with indexed(folders) as place:
+    with open_indexed(folders) as place:
         text = client_of(place).get("/search?q=quokka").text
         other = client_of(place).get("/search?q=quokkaAb").text
     assert "Only some of the many identifiers that contain <bdi>quokka</bdi> were searched." in text
@@ -223,55 +233,146 @@ def test_more_sessions_and_more_of_a_session_can_be_asked_for(client: TestClient
     assert re.search(r"/search\?q=quokka\+session%3A[0-9a-f-]{36}&hits=100", text)
 
 
-# -- controls
+# -- choices beside the hits
 
 
-def test_a_control_of_a_plain_form_is_written_into_the_query(client: TestClient) -> None:
-    answer = client.get("/search?q=quokka&was=quokka&f_tool=Bash&f_role=&f_error=yes")
-    assert answer.status_code == 303
-    query = parse_qs(urlsplit(answer.headers["location"]).query)
-    assert query == {"q": ["quokka tool:Bash error:yes"]}
+def read_choices(text: str) -> dict[str, tuple[str, str]]:
+    """The choices of a page: their count and address, by `filter:value`."""
+    found = {}
+    for href, facet, rest in re.findall(r'<li><a href="([^"]*)" data-facet="([^"]+:[^"]+)"(.*?)</a></li>', text):
+        count = re.search(r'class="count"[^>]*>([^<]*)<', rest)
+        found[html.unescape(facet)] = count[1] if count else "", html.unescape(href)
+    return found
 
 
-def test_the_script_of_the_page_gets_the_query_back_with_the_results(client: TestClient) -> None:
-    text = html.unescape(client.get("/search/results?q=quokka&was=quokka&f_project=library").text)
-    assert 'data-q="quokka project:library"' in text
-    assert '{"project": "library"}' in text
-    assert "Discounts" in text
-    assert "Cent rounding" not in text
+def count_hits(client: TestClient, query: str) -> int:
+    document = client.get("/api/search", params={"q": query, "limit": 100, "hits": 100}).json()
+    assert not document["total"]["at_least"]
+    count = document["total"]["hits"]
+    assert isinstance(count, int)
+    return count
 
 
-def test_controls_show_what_the_query_says(client: TestClient) -> None:
-    text = client.get("/search?q=quokka+tool:Bash+kind:call,result").text
-    assert '<option value="Bash" selected>' in text
-    assert '<option value="call,result" selected>' in text
+@pytest.mark.parametrize("query", ["quokka", "quokka kind:call,result", "done OR quokka", "fix*", ""])
+def test_every_choice_finds_as_many_hits_as_its_count_says(client: TestClient, query: str) -> None:
+    choices = read_choices(client.get("/search", params={"q": query, "counts": "all"}).text)
+    assert {name.partition(":")[0] for name in choices} >= {"kind", "project", "tool", "model"}
+    for name, (count, href) in choices.items():
+        changed = parse_qs(urlsplit(href).query).get("q", [""])[0]
+        kind, _, value = name.partition(":")
+        if (
+            value not in list_filter_values(query, kind)
+            and count_hits(client, f"{kind}:{quote_filter_value(value)}") < 1000
+        ):
+            alone = change_filters(query, {kind: ()})
+            wanted = toggle_filter_value(alone, kind, value, is_single=kind in ("after", "error"))
+            assert count_hits(client, wanted) == int(count.replace(",", "")), (name, changed)
+
+
+def test_the_counts_of_a_group_ignore_its_own_filter(client: TestClient) -> None:
+    everything = read_choices(client.get("/search?q=quokka&counts=all").text)
+    narrowed = read_choices(client.get("/search?q=quokka+kind:call&counts=all").text)
+    assert {n: c for n, (c, _) in narrowed.items() if n.startswith("kind:")} == {
+        n: c for n, (c, _) in everything.items() if n.startswith("kind:")
+    }
+    assert narrowed["project:library"][0] == "1"
+    assert int(everything["project:library"][0]) > 1
+
+
+def test_a_choice_adds_itself_to_the_query_and_takes_itself_back(client: TestClient) -> None:
+    text = client.get("/search?q=quokka+kind:call").text
+    choices = read_choices(text)
+    assert parse_qs(urlsplit(choices["kind:answer"][1]).query)["q"] == ["quokka kind:call,answer"]
+    assert parse_qs(urlsplit(choices["kind:call"][1]).query)["q"] == ["quokka"]
+    assert len(re.findall('aria-current="true"', text.partition('id="facets"')[2])) == 1
+
+
+def test_the_total_is_exact_and_says_how_many_sessions_are_shown(client: TestClient) -> None:
+    text = " ".join(re.sub("<[^>]+>", "", client.get("/search?q=quokka&limit=1&counts=all").text).split())
+    assert f"{count_hits(client, 'quokka')} hits in 2 sessions; the best session is shown." in text
+    assert "+ hits" not in text
+
+
+def test_a_typed_filter_is_shown_and_can_be_removed(client: TestClient) -> None:
+    text = client.get("/search?q=quokka+session:aaaaaaaa+before:2030").text
+    chosen = text.partition('class="chosen"')[2].partition("</ul>")[0]
+    assert re.findall('<span class="name">([^<]+)</span>', chosen) == ["session", "before"]
+    assert "/search?q=quokka+before%3A2030" in html.unescape(chosen)
+
+
+def test_a_scan_offers_choices_without_counts(client: TestClient) -> None:
+    choices = read_choices(client.get("/search?mode=substring&text=quokka").text)
+    assert choices["tool:Bash"][0] == ""
+    assert parse_qs(urlsplit(choices["tool:Bash"][1]).query) == {
+        "q": ["tool:Bash"],
+        "mode": ["substring"],
+        "text": ["quokka"],
+    }
+
+
+def test_branches_limit_a_search_and_a_scan(tmp_path: Path) -> None:
+    found = record_folders(tmp_path, ())
+    for name, branch in ((ONE, b"fix/cents"), (TWO, b"main")):
+        data = talk(f"Work on {branch.decode()}", "quokka")
+        found.add(name, data.replace(b'"version":', b'"gitBranch":"' + branch + b'","version":'))
+    with open_indexed(found) as place, client_of(place) as client:
+        for query in ("q=quokka+branch:fix/cents", "q=quokka+-branch:main", "mode=substring&text=quokka&q=branch:fix*"):
+            sessions = client.get(f"/api/search?{query}").json()["sessions"]
+            assert [session["session_id"] for session in sessions] == [ONE], query
+        scan = client.get("/api/search?mode=substring&text=quokka&q=-branch:fix*").json()["sessions"]
+        assert [session["session_id"] for session in scan] == [TWO]
+        choices = read_choices(client.get("/search?q=quokka&counts=all").text)
+        assert {name for name in choices if name.startswith("branch:")} == {"branch:fix/cents", "branch:main"}
+        assert "no branch matches" in client.get("/api/search?q=branch:nowhere").json()["error"]
 
 
 @pytest.mark.parametrize(
-    ("query", "before", "controls", "after"),
+    ("query", "name", "value", "after"),
     [
-        ("a", "a", {"tool": "Bash"}, "a tool:Bash"),
-        ("a tool:Bash b", "a tool:Bash b", {"tool": "Read"}, "a b tool:Read"),
-        ("a tool:Bash", "a tool:Bash", {"tool": ""}, "a"),
-        ("a", "a tool:Bash", {"tool": "Bash"}, "a"),  # taken out by hand: the control was not touched
-        ("a OR b", "a OR b", {"error": "yes"}, "(a OR b) error:yes"),
-        ("(a OR tool:Bash) -tool:Read", "", {"tool": "Grep"}, "(a OR tool:Bash) -tool:Read tool:Grep"),
-        ("a", "a", {"project": "my shop"}, 'a project:"my shop"'),
-        ("", "", {"after": "7d"}, "after:7d"),
-        ('a "open', "", {"tool": "Bash"}, 'a "open tool:Bash'),
-        ('"a  b" tool:Bash', '"a  b" tool:Bash', {"tool": ""}, '"a  b"'),
+        ("a", "tool", "Bash", "a tool:Bash"),
+        ("a tool:Bash b", "tool", "Read", "a b tool:Bash,Read"),
+        ("a tool:Bash,Read", "tool", "bash", "a tool:Read"),
+        ("a tool:Bash", "tool", "Bash", "a"),
+        ("a OR b", "tool", "Bash", "(a OR b) tool:Bash"),
+        ("a OR tool:Bash", "tool", "Bash", "(a OR tool:Bash) tool:Bash"),
+        ("(a OR tool:Bash) -tool:Read", "tool", "Grep", "(a OR tool:Bash) -tool:Read tool:Grep"),
+        ("a", "project", "my shop", 'a project:"my shop"'),
+        ('"a  b" tool:Bash', "tool", "Bash", '"a  b"'),
+        ("", "kind", "call", "kind:call"),
     ],
 )
-def test_controls_change_the_query_and_nothing_else(query: str, before: str, controls: Any, after: str) -> None:
-    assert apply_changed_controls(query, before, controls) == after
+def test_a_choice_changes_its_filter_and_nothing_else(query: str, name: str, value: str, after: str) -> None:
+    assert toggle_filter_value(query, name, value) == after
 
 
-def test_what_a_control_writes_it_reads_again() -> None:
+def test_a_filter_with_one_value_is_replaced() -> None:
+    assert toggle_filter_value("a after:7d", "after", "30d", is_single=True) == "a after:30d"
+    assert toggle_filter_value("a after:7d", "after", "7d", is_single=True) == "a"
+
+
+def test_what_a_choice_writes_it_reads_again() -> None:
     for value in ("my shop", 'a"b', "a,b", "a\\b c", "(x)", "plain"):
-        query = change_filters("word", {"project": value})
-        assert read_filters(query)["project"] == value
-        assert change_filters(query, {"project": ""}) == "word"
+        query = change_filters("word", {"project": [value]})
+        assert list_filter_values(query, "project") == [value]
+        assert remove_filter(query, list_filters(query)[0]) == "word"
     assert quote_filter_value("plain") == "plain"
+
+
+def test_only_addresses_of_the_search_page_are_remembered() -> None:
+    values = {
+        "search.saved.a": {"name": "Failing", "address": "/search?q=error%3Ayes"},
+        "search.saved.b": {"name": "Elsewhere", "address": "https://example.org/search?q=x"},
+        "search.saved.c": {"address": "/search?q=discount"},
+        "search.saved.d": "damaged",
+        "search.recent": ["/search?q=cent&text=x%20y", "javascript:alert(1)", 7],
+    }
+    found = list_remembered_searches(values)
+    assert [(item.name, item.address) for item in found.saved] == [
+        ("discount", "/search?q=discount"),
+        ("Failing", "/search?q=error%3Ayes"),
+    ]
+    assert [item.name for item in found.recent] == ["x y cent"]
+    assert list_remembered_searches({"search.recent": "damaged"}).recent == []
 
 
 # -- on the list of sessions
@@ -303,7 +404,7 @@ def job(place: Machine, text: str) -> ScanJob:
 def endless(tmp_path: Path) -> Iterator[Machine]:
     folders = Folders(tmp_path / "claude", tmp_path / "turnlog")
     folders.add("cccccccc-0000-4000-8000-000000000003", talk("x", "a" * 60 + "!"))
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 

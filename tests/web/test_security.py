@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tests.web.conftest import PORT, Folders, Server, indexed, recorded, start
+from tests.web.conftest import PORT, Folders, Server, open_indexed, record_folders, start
 from turnlog.web.app import MAX_BODY_BYTES, build_application
 from turnlog.web.machine import Machine
 from turnlog.web.security import CONTENT_SECURITY_POLICY, MAX_ADDRESS_BYTES, SECURITY_HEADERS, RequestGuard, ServerKeys
@@ -24,12 +24,12 @@ SAMPLES = {"ref": "932fc80a-c05a-4969-ba64-42dfe573deb6", "verb": "clone", "file
 # One machine and one server for all of these tests: whoever is refused changes nothing.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("security"))
+    return record_folders(tmp_path_factory.mktemp("security"))
 
 
 @pytest.fixture(scope="module")
 def place(folders: Folders) -> Iterator[Machine]:
-    with indexed(folders) as found:
+    with open_indexed(folders) as found:
         yield found
 
 
@@ -313,18 +313,26 @@ def test_a_reference_that_is_none_is_not_found_by_any_route(place: Machine, clie
         assert_headers(answer)
 
 
-def test_last_is_a_name_only_on_the_page_of_a_session(place: Machine, client: TestClient) -> None:
+ENDLESS = re.compile(r"/api/s/last/(updates|events)")
+
+
+def test_last_names_a_session_in_requests_that_only_read(place: Machine, client: TestClient) -> None:
+    """Another session may be the last one by the time a request that changes something arrives."""
     every = addresses(build_application(place), ref="last", agent="a1", file="last")
-    about = [(method, path) for method, path in every if "last" in path]
+    about = [(method, path) for method, path in every if "/last" in path and not ENDLESS.fullmatch(path)]
     assert len(about) > 30
+    answers = {}
     for method, path in about:
-        answer = client.request(method, path, headers={"content-type": "application/json"})
+        answer = answers[method, path] = client.request(method, path, headers={"content-type": "application/json"})
         assert_headers(answer)
-        if path in ("/s/last", "/s/last/agent/a1"):
-            assert answer.status_code == 307
-            assert re.fullmatch(r"/s/[0-9a-f-]{36}(\.\d+)?(/agent/a1)?", answer.headers["location"])
-        else:
-            assert answer.status_code == 404, (method, path)
+        if answer.status_code == 307:
+            assert re.fullmatch(r"/(s|live|replay)/[0-9a-f-]{36}(\.\d+)?(/agent/a1)?", answer.headers["location"])
+    changing = {place: answer.status_code for place, answer in answers.items() if place[0] not in ("GET", "HEAD")}
+    assert changing
+    assert set(changing.values()) == {404}, changing
+    redirected = {path for (method, path), answer in answers.items() if method == "GET" and answer.status_code == 307}
+    assert redirected == {"/s/last", "/s/last/agent/a1", "/live/last", "/replay/last"}
+    assert answers["GET", "/api/s/last/health"].status_code == 200
 
 
 def test_static_files_are_those_that_there_are(server: Server) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import Folders, Server, recorded, start_indexed
+from tests.session.build import SESSION, Build, encode_lines
+from tests.web.conftest import Folders, Server, record_folders, start_indexed
 from turnlog.web.reading.windows import ITEMS_PER_WINDOW
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def long_session() -> bytes:
         build.result(f"c{number}", f"line of part {number}\n" * 8, error=number in (40, 300))
         rare = " The heron stands in the reeds." if number == TURNS - 7 else ""
         build.answer(f"Part {number} is **fine**.{rare}", uuid=f"b-{number}", usage={"input_tokens": 100 + number})
-    return encoded(build.lines)
+    return encode_lines(build.lines)
 
 
 def forked_session() -> bytes:
@@ -52,14 +52,14 @@ def forked_session() -> bytes:
     build.call("e1", "Edit", edit, uuid="edit")
     build.result("e1", "The file has been updated.", toolUseResult=made)
     build.answer("It is bright on the right.", uuid="a3")
-    return encoded(build.lines)
+    return encode_lines(build.lines)
 
 
 # One machine and one server for all of these tests: they only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     names = ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact")
-    found = recorded(tmp_path_factory.mktemp("reading"), names)
+    found = record_folders(tmp_path_factory.mktemp("reading"), names)
     found.add(LONG, long_session().replace(SESSION.encode(), LONG.encode()))
     found.add(FORKED, forked_session().replace(SESSION.encode(), FORKED.encode()))
     return found
@@ -78,7 +78,7 @@ def expect(target: Any) -> Any:
     return expect(target)
 
 
-def pasted(page: Page) -> str:
+def read_clipboard(page: Page) -> str:
     """What was copied; pages themselves may not read it."""
     field = page.get_by_label("Search all sessions")
     field.fill("")
@@ -88,7 +88,7 @@ def pasted(page: Page) -> str:
     return found
 
 
-def opened(page: Page, uuid: str, rest: str = "") -> None:
+def open_page(page: Page, uuid: str, rest: str = "") -> None:
     page.goto(f"/s/{uuid}{rest}")
     expect(page.locator("article.item").first).to_be_attached()
     # The outline is filled last: then all scripts are at work.
@@ -107,7 +107,7 @@ def test_the_first_message_is_there_without_any_script(browser: Browser, server:
 
 
 def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     most = 0
     last = page.locator(f"#i-b-{TURNS - 1}")
     for _ in range(200):
@@ -124,7 +124,7 @@ def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small
 
 
 def test_scrolling_meets_every_item_in_order(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     seen: list[str] = []
     for _ in range(36):
         found = page.evaluate(
@@ -141,7 +141,7 @@ def test_scrolling_meets_every_item_in_order(page: Page) -> None:
 
 
 def test_what_is_read_stays_where_it_is_while_windows_above_come(page: Page) -> None:
-    opened(page, LONG, "#i-p-200")
+    open_page(page, LONG, "#i-p-200")
     article = page.locator("#i-p-200")
     expect(article).to_be_in_viewport()
     page.wait_for_timeout(400)
@@ -155,7 +155,7 @@ def test_what_is_read_stays_where_it_is_while_windows_above_come(page: Page) -> 
 
 
 def test_end_and_home_go_to_the_last_and_first_message(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("End")
     expect(page.locator(f"#i-b-{TURNS - 1}")).to_be_in_viewport()
     expect(page.locator(".outline-list a[aria-current]")).to_have_attribute("data-turn", str(TURNS))
@@ -164,7 +164,7 @@ def test_end_and_home_go_to_the_last_and_first_message(page: Page) -> None:
 
 
 def test_a_permalink_leads_to_the_last_item(page: Page) -> None:
-    opened(page, LONG, f"#i-b-{TURNS - 1}")
+    open_page(page, LONG, f"#i-b-{TURNS - 1}")
     expect(page.locator(f"#i-b-{TURNS - 1}")).to_be_in_viewport()
     expect(page.locator(f"#i-b-{TURNS - 1}")).to_be_focused()
 
@@ -172,14 +172,16 @@ def test_a_permalink_leads_to_the_last_item(page: Page) -> None:
 def test_an_entry_inside_of_an_item_has_a_permalink_too(page: Page, folders: Folders) -> None:
     """The uuid of a result leads to the message with its call."""
     result = next(
-        line["uuid"] for line in map(_decoded, _lines(folders, LONG)) if "c222" in str(line) and line["type"] == "user"
+        line["uuid"]
+        for line in map(_decode_line, _lines(folders, LONG))
+        if "c222" in str(line) and line["type"] == "user"
     )
-    opened(page, LONG, f"#i-{result}")
+    open_page(page, LONG, f"#i-{result}")
     expect(page.locator("#i-a-222")).to_be_in_viewport()
 
 
 def test_keys_step_through_messages_and_turns(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("n")
     expect(page.locator("#t-2")).to_be_focused()
     page.keyboard.press("j")
@@ -193,7 +195,7 @@ def test_keys_step_through_messages_and_turns(page: Page) -> None:
 
 
 def test_stepping_goes_over_the_border_of_a_window(page: Page) -> None:
-    opened(page, LONG, "#i-p-33")
+    open_page(page, LONG, "#i-p-33")
     expect(page.locator("#i-p-33")).to_be_focused()
     for key in ("a-33", "b-33", "p-34"):
         page.keyboard.press("j")
@@ -201,7 +203,7 @@ def test_stepping_goes_over_the_border_of_a_window(page: Page) -> None:
 
 
 def test_e_goes_to_the_next_error_however_far(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     for number in (40, 300):
         page.keyboard.press("e")
         expect(page.locator(f"#i-a-{number}")).to_be_focused()
@@ -213,7 +215,7 @@ def test_e_goes_to_the_next_error_however_far(page: Page) -> None:
 
 
 def test_g_goes_to_a_turn_by_its_number(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("g")
     page.keyboard.press("g")
     page.get_by_label("Turn number").fill("321")
@@ -222,7 +224,7 @@ def test_g_goes_to_a_turn_by_its_number(page: Page) -> None:
 
 
 def test_a_text_far_away_is_found_and_marked(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("HERON stands")
     expect(page.locator(".find-here output")).to_have_text("1 found")
@@ -235,7 +237,7 @@ def test_a_text_far_away_is_found_and_marked(page: Page) -> None:
 
 
 def test_found_texts_are_stepped_through_in_both_directions(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("cat part-20")
     status = page.locator(".find-here output")
@@ -250,7 +252,7 @@ def test_found_texts_are_stepped_through_in_both_directions(page: Page) -> None:
 
 
 def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("of part 25")
     status = page.locator(".find-here output")
@@ -270,7 +272,7 @@ def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> N
 
 
 def test_the_outline_filters_turns_and_leads_to_them(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.get_by_label("Filter turns by words").fill("part 44")
     expect(page.locator(".outline-count")).to_have_text("14 of 450 turns")
     page.locator(".outline-list a[data-turn='445']").click()
@@ -281,14 +283,14 @@ def test_the_outline_filters_turns_and_leads_to_them(page: Page) -> None:
 
 
 def test_the_outline_has_only_the_rows_that_can_be_seen(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     assert 5 < page.locator(".outline-list li").count() < 60
     page.locator(".outline-list").evaluate("(list) => { list.scrollTop = list.scrollHeight; }")
     expect(page.locator(f".outline-list a[data-turn='{TURNS}']")).to_be_visible()
 
 
 def test_the_chart_leads_to_a_message(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.get_by_role("button", name="Chart of context and cost").click()
     plot = page.locator(".context-chart svg.plot")
     expect(plot).to_be_visible()
@@ -299,7 +301,7 @@ def test_the_chart_leads_to_a_message(page: Page) -> None:
 
 
 def test_the_minimap_leads_to_a_place(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.mouse.wheel(0, 600)
     box = page.locator(".minimap").bounding_box()
     assert box is not None
@@ -308,7 +310,7 @@ def test_the_minimap_leads_to_a_place(page: Page) -> None:
 
 
 def test_cards_unfold_one_by_one_and_all_at_once_also_those_that_come_later(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     card = page.locator("#i-a-0 details.card")
     expect(card).not_to_have_attribute("open", "")
     card.locator("summary").first.click()
@@ -322,7 +324,7 @@ def test_cards_unfold_one_by_one_and_all_at_once_also_those_that_come_later(page
 
 
 def test_enter_unfolds_the_message_but_leaves_links_and_buttons_alone(page: Page) -> None:
-    opened(page, LONG, "#i-a-3")
+    open_page(page, LONG, "#i-a-3")
     expect(page.locator("#i-a-3")).to_be_focused()
     card = page.locator("#i-a-3 details.card")
     page.keyboard.press("Enter")
@@ -333,17 +335,17 @@ def test_enter_unfolds_the_message_but_leaves_links_and_buttons_alone(page: Page
 
 
 def test_the_link_of_a_message_is_copied_and_leads_back_to_it(page: Page) -> None:
-    opened(page, LONG, "#i-b-100")
+    open_page(page, LONG, "#i-b-100")
     article = page.locator("#i-b-100")
     article.hover()
     article.locator("a.permalink").click()
     expect(page.locator(".session-note")).to_have_text("Link copied.")
-    page.goto(pasted(page))
+    page.goto(read_clipboard(page))
     expect(page.locator("#i-b-100")).to_be_in_viewport()
 
 
 def test_the_help_explains_each_key_once(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     names = page.locator("#keys dt").all_inner_texts()
@@ -352,7 +354,7 @@ def test_the_help_explains_each_key_once(page: Page) -> None:
 
 
 def test_a_branch_is_switched_at_the_fork(page: Page) -> None:
-    opened(page, FORKED)
+    open_page(page, FORKED)
     expect(page.get_by_text("It is bright on the right.")).to_be_visible()
     expect(page.get_by_text("It is dark on the left.")).to_have_count(0)
     page.get_by_text("branch 2 of 2 from here").click()
@@ -363,6 +365,25 @@ def test_a_branch_is_switched_at_the_fork(page: Page) -> None:
     expect(page.get_by_role("combobox", name="Branch")).to_have_value("a2")
 
 
+def test_turns_count_the_same_on_every_branch_and_page(page: Page) -> None:
+    for rest, last in (("", 3), ("?branch=a2", 2)):
+        open_page(page, FORKED, rest)
+        expect(page.locator(".session-bar .chip", has_text="turns")).to_have_text("3 turns, 2 on this branch")
+        expect(page.locator(".outline-count")).to_have_text("2 turns on this branch")
+        expect(page.locator(".session-where")).to_have_text("Turn 1 of 3")
+        for _ in range(2):
+            page.keyboard.press("n")
+        expect(page.locator(".session-where")).to_have_text(f"Turn {last} of 3")
+        page.goto(f"/replay/{FORKED}{rest}#turn={last}")
+        expect(page.locator(".where")).to_have_text(f"Turn {last} of 3")
+    page.goto("/")
+    row = page.locator("tr", has=page.locator(f"a[href='/s/{FORKED}']"))
+    row.scroll_into_view_if_needed()
+    expect(row.locator(".turn-count")).to_have_text("3")
+    open_page(page, LONG)
+    expect(page.locator(".session-bar .chip", has_text="turns")).to_have_text(f"{TURNS} turns")
+
+
 def test_a_permalink_into_another_branch_leads_there(page: Page) -> None:
     page.goto(f"/s/{FORKED}#i-a2")
     expect(page).to_have_url(re.compile("branch=a2"))
@@ -370,7 +391,7 @@ def test_a_permalink_into_another_branch_leads_there(page: Page) -> None:
 
 
 def test_a_sub_agent_opens_inside_of_its_card(page: Page, folders: Folders) -> None:
-    opened(page, _with_agents(folders))
+    open_page(page, _with_agents(folders))
     card = page.locator("details.card:has(details.agent)").first
     if card.get_attribute("open") is None:
         card.locator("> summary").click()
@@ -383,7 +404,7 @@ def test_a_sub_agent_opens_inside_of_its_card(page: Page, folders: Folders) -> N
 
 
 def test_the_raw_entry_of_a_message_is_shown_and_copied(page: Page) -> None:
-    opened(page, LONG, "#i-p-3")
+    open_page(page, LONG, "#i-p-3")
     expect(page.locator("#i-p-3")).to_be_focused()
     page.keyboard.press("r")
     dialog = page.get_by_role("dialog", name="Raw entry")
@@ -392,23 +413,23 @@ def test_the_raw_entry_of_a_message_is_shown_and_copied(page: Page) -> None:
     expect(page.locator(".session-note")).to_have_text("Copied.")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
-    assert '"uuid":"p-3"' in pasted(page)
+    assert '"uuid":"p-3"' in read_clipboard(page)
 
 
 def test_a_message_is_copied_as_markdown_and_the_command_to_resume_too(page: Page) -> None:
-    opened(page, LONG, "#i-b-3")
+    open_page(page, LONG, "#i-b-3")
     expect(page.locator("#i-b-3")).to_be_focused()
     page.keyboard.press("c")
     expect(page.locator(".session-note")).to_have_text("Copied as Markdown.")
-    assert "Part 3 is **fine**." in pasted(page)
+    assert "Part 3 is **fine**." in read_clipboard(page)
     page.keyboard.press("Home")
     page.get_by_role("button", name="Copy claude --resume").click()
     expect(page.locator(".session-note")).to_have_text("Copied.")
-    assert pasted(page) == f"claude --resume {LONG}"
+    assert read_clipboard(page) == f"claude --resume {LONG}"
 
 
 def test_times_are_dates_or_how_long_ago(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     time = page.locator("#t-1 time")
     expect(time).to_have_text(re.compile(r"^2026-01-01 \d\d:\d\d$"))
     page.keyboard.press("d")
@@ -418,7 +439,7 @@ def test_times_are_dates_or_how_long_ago(page: Page) -> None:
 
 
 def test_book_keeping_is_shown_on_request(page: Page, folders: Folders) -> None:
-    opened(page, _with_agents(folders))
+    open_page(page, _with_agents(folders))
     meta = page.locator("article.meta").first
     expect(meta).to_be_hidden()
     page.keyboard.press("m")
@@ -426,7 +447,7 @@ def test_book_keeping_is_shown_on_request(page: Page, folders: Folders) -> None:
 
 
 def test_a_change_of_a_file_is_shown_in_two_ways(page: Page) -> None:
-    opened(page, FORKED)
+    open_page(page, FORKED)
     diff = page.locator("#i-edit .diff")
     expect(diff.locator(".unified")).to_be_visible()
     diff.get_by_label("side by side").check()
@@ -436,7 +457,7 @@ def test_a_change_of_a_file_is_shown_in_two_ways(page: Page) -> None:
 
 def test_on_a_phone_the_outline_is_a_drawer(page: Page) -> None:
     page.set_viewport_size({"width": 380, "height": 800})
-    opened(page, LONG)
+    open_page(page, LONG)
     outline = page.get_by_role("navigation", name="Outline")
     expect(outline).to_be_hidden()
     page.get_by_role("button", name="Outline", exact=False).first.click()
@@ -449,7 +470,7 @@ def test_on_a_phone_the_outline_is_a_drawer(page: Page) -> None:
 
 
 def test_a_window_that_fails_can_be_asked_for_again(page: Page, complaints: list[str]) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.route(f"**/window/{WINDOWS - 1}*", lambda route: route.fulfill(status=503, body="gone"))
     page.keyboard.press("End")
     again = page.get_by_role("button", name="Try again")
@@ -468,7 +489,7 @@ def _lines(folders: Folders, uuid: str) -> list[str]:
     return Path(next(folders.projects.glob(f"*/{uuid}.jsonl"))).read_text("utf-8").splitlines()
 
 
-def _decoded(line: str) -> dict[str, Any]:
+def _decode_line(line: str) -> dict[str, Any]:
     import json
 
     found: dict[str, Any] = json.loads(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,17 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import Folders, Server, recorded, start_indexed
+from tests.session.build import SESSION, Build, encode_lines
+from tests.web.conftest import Folders, Server, record_folders, start_indexed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
-LONG, HUGE, BRANCHED = (f"cccccccc-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
+LONG, HUGE, BRANCHED, CROWDED = (f"cccccccc-0000-4000-8000-00000000000{n}" for n in (1, 2, 3, 4))
 TURNS = 300
+AGENTS = 1100
 
 
 def expect(target: Any) -> Any:
@@ -39,7 +41,7 @@ def long_session() -> bytes:
         build.answer(said, uuid=f"b-{number}", usage={"input_tokens": 100 + number, "output_tokens": 9})
     build.note("last-prompt", lastPrompt="the ptarmigan hides here", leafUuid="b-299")
     build.note("custom-title", customTitle="The long read")
-    return encoded(build.lines).replace(SESSION.encode(), LONG.encode())
+    return encode_lines(build.lines).replace(SESSION.encode(), LONG.encode())
 
 
 def huge_session() -> bytes:
@@ -47,7 +49,7 @@ def huge_session() -> bytes:
     build.prompt("x" * 2_000_000, "p1")
     build.answer("Thanks.", uuid="b1")
     build.note("custom-title", customTitle="The unbroken word")
-    return encoded(build.lines).replace(SESSION.encode(), HUGE.encode()).replace(b"msg-", b"msg-huge-")
+    return encode_lines(build.lines).replace(SESSION.encode(), HUGE.encode()).replace(b"msg-", b"msg-huge-")
 
 
 def branched_session() -> bytes:
@@ -58,15 +60,37 @@ def branched_session() -> bytes:
     build.answer("2", uuid="a2")
     build.prompt("right", "p3", parent=fork)
     build.answer("3", uuid="a3")
-    return encoded(build.lines).replace(SESSION.encode(), BRANCHED.encode()).replace(b"msg-", b"msg-branched-")
+    return encode_lines(build.lines).replace(SESSION.encode(), BRANCHED.encode()).replace(b"msg-", b"msg-branched-")
+
+
+def crowded_session() -> bytes:
+    build = Build(step=1)
+    build.prompt("Start many", "p1")
+    for number in range(AGENTS):
+        build.call(f"a{number}", "Agent", {"description": f"Look at part {number}", "prompt": "Look."})
+        build.result(f"a{number}", "Done.", toolUseResult={"status": "completed", "agentId": f"b{number:06}"})
+    build.note("custom-title", customTitle="The crowd")
+    return encode_lines(build.lines).replace(SESSION.encode(), CROWDED.encode()).replace(b"msg-", b"msg-crowd-")
+
+
+def agent_file(number: int) -> bytes:
+    entry = {
+        "type": "user", "uuid": f"w{number}", "parentUuid": None, "isSidechain": True, "agentId": f"b{number:06}",
+        "sessionId": CROWDED, "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "Look."},
+    }  # fmt: skip
+    return json.dumps(entry).encode() + b"\n"
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    found = recorded(tmp_path_factory.mktemp("shell"), ("2.1.325/agents", "2.1.325/plain"))
+    found = record_folders(tmp_path_factory.mktemp("shell"), ("2.1.325/agents", "2.1.325/plain"))
     found.add(LONG, long_session())
     found.add(HUGE, huge_session())
     found.add(BRANCHED, branched_session())
+    agents = found.add(CROWDED, crowded_session()).with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    for number in range(AGENTS):
+        (agents / f"agent-b{number:06}.jsonl").write_bytes(agent_file(number))
     return found
 
 
@@ -77,7 +101,7 @@ def server(folders: Folders) -> Iterator[Server]:
     found.stop()
 
 
-def opened(page: Page, uuid: str, rest: str = "", width: int = 1440) -> None:
+def open_page(page: Page, uuid: str, rest: str = "", width: int = 1440) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/s/{uuid}{rest}")
     expect(page.locator(".outline-list ol.windowed")).to_be_attached()
@@ -86,9 +110,9 @@ def opened(page: Page, uuid: str, rest: str = "", width: int = 1440) -> None:
 # -- reading starts at once
 
 
-@pytest.mark.parametrize(("width", "most"), [(1440, 120), (1024, 120), (390, 190)])
+@pytest.mark.parametrize(("width", "most"), [(1440, 120), (1024, 120), (390, 120)])
 def test_the_conversation_starts_near_the_top(page: Page, width: int, most: int) -> None:
-    opened(page, LONG, width=width)
+    open_page(page, LONG, width=width)
     bar = page.locator(".session-bar").bounding_box()
     first = page.locator(".turn-head").first.bounding_box()
     assert bar is not None
@@ -98,8 +122,21 @@ def test_the_conversation_starts_near_the_top(page: Page, width: int, most: int)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_bar_has_room_for_cost_and_context_beside_a_long_title(page: Page, width: int) -> None:
+    open_page(page, LONG, width=width)
+    page.locator(".session-bar h1").evaluate("(title) => (title.textContent = 'A very long title '.repeat(20))")
+    end = page.locator(".chips").bounding_box()
+    assert end is not None
+    for words in ("webshop", "turns", "call", "$", "context"):
+        chip = page.locator(".chips .chip", has_text=words).first.bounding_box()
+        assert chip is not None
+        assert chip["y"] < end["y"] + end["height"], words
+        assert chip["x"] + chip["width"] <= end["x"] + end["width"] + 1, words
+
+
 def test_the_chart_is_there_on_request_and_stays_after_a_reload(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     expect(page.locator("section.chart")).to_be_hidden()
     page.keyboard.press("w")
     expect(page.locator("section.chart svg.plot")).to_be_visible()
@@ -108,7 +145,7 @@ def test_the_chart_is_there_on_request_and_stays_after_a_reload(page: Page) -> N
 
 
 def test_the_rail_lists_the_other_sessions_and_keys_lead_to_them(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     here = page.locator(".rail-list a[aria-current]")
     expect(here).to_have_attribute("data-ref", LONG)
     refs = page.locator(".rail-list a").evaluate_all("links => links.map((link) => link.dataset.ref)")
@@ -119,8 +156,23 @@ def test_the_rail_lists_the_other_sessions_and_keys_lead_to_them(page: Page) -> 
     expect(page.locator(".rail-list a[aria-current]")).to_have_attribute("data-ref", goal)
 
 
+def test_the_rail_shows_the_current_session_without_moving_the_page(page: Page) -> None:
+    open_page(page, LONG)
+    refs = page.locator(".rail-list a").evaluate_all("links => links.map((link) => link.dataset.ref)")
+    for ref in refs:
+        page.set_viewport_size({"width": 1440, "height": 300})
+        page.goto(f"/s/{ref}")
+        here = page.locator(".rail-list a[aria-current]")
+        expect(here).to_have_attribute("data-ref", ref)
+        assert page.evaluate("scrollY") == 0, ref
+        list_box, box = page.locator(".rail-list").bounding_box(), here.bounding_box()
+        assert list_box is not None
+        assert box is not None
+        assert list_box["y"] <= box["y"] <= list_box["y"] + list_box["height"]
+
+
 def test_the_rail_filters_groups_and_can_be_put_away(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.get_by_label("Filter sessions").fill("unbroken")
     expect(page.locator(".rail-list a")).to_have_count(1)
     page.get_by_label("Filter sessions").fill("")
@@ -138,12 +190,12 @@ def test_the_rail_filters_groups_and_can_be_put_away(page: Page) -> None:
 
 
 def test_a_turn_says_what_it_consists_of(page: Page) -> None:
-    opened(page, LONG, "?turn=6#t-6")
+    open_page(page, LONG, "?turn=6#t-6")
     expect(page.locator("#t-6 .work")).to_have_text("1 thought, 1 call (1 failed)")
 
 
 def test_a_folded_turn_has_one_row_for_each_step(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     answer = page.locator("#i-b-0")
     expect(answer.locator(".prose")).to_be_visible()
     page.locator("#t-1 .turn-fold").click()
@@ -158,7 +210,7 @@ def test_a_folded_turn_has_one_row_for_each_step(page: Page) -> None:
 
 
 def test_a_density_is_remembered_and_holds_for_windows_that_come_later(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("v")
     expect(page.locator(".session")).to_have_attribute("data-density", "steps")
     expect(page.locator("#i-b-0 .prose")).to_be_hidden()
@@ -173,7 +225,7 @@ def test_a_density_is_remembered_and_holds_for_windows_that_come_later(page: Pag
 
 
 def test_amounts_are_words(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     expect(page.locator("#i-b-0 .used .tokens")).to_have_text(re.compile(r" in, (\d+ out|out unknown)$"))
     assert "→" not in page.locator(".transcript").inner_text()
 
@@ -182,7 +234,7 @@ def test_amounts_are_words(page: Page) -> None:
 
 
 def test_the_address_follows_reading_and_a_reload_returns_there(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("g")
     page.keyboard.press("g")
     page.get_by_label("Turn number").fill("200")
@@ -198,7 +250,7 @@ def test_the_address_follows_reading_and_a_reload_returns_there(page: Page) -> N
 
 
 def test_back_from_another_session_returns_to_the_place(page: Page) -> None:
-    opened(page, LONG, "#i-b-150")
+    open_page(page, LONG, "#i-b-150")
     expect(page.locator("#i-b-150")).to_be_in_viewport()
     expect(page).to_have_url(re.compile("b-150"))
     page.goto(f"/s/{BRANCHED}")
@@ -208,7 +260,7 @@ def test_back_from_another_session_returns_to_the_place(page: Page) -> None:
 
 
 def test_a_call_has_a_link_that_opens_it(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     link = page.locator("#i-a-3 .call-link").get_attribute("href") or ""
     page.goto(link)
     expect(page.locator("#i-a-3 details.card")).to_have_attribute("open", "")
@@ -228,7 +280,7 @@ def test_short_ids_and_last_are_addresses(page: Page) -> None:
 
 
 def test_the_current_hit_is_painted_above_the_others(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("Quail 7")
     expect(page.locator(".find-here output")).to_have_text(re.compile("found"))
@@ -239,7 +291,7 @@ def test_the_current_hit_is_painted_above_the_others(page: Page) -> None:
 
 
 def test_hits_in_bookkeeping_are_shown_or_skipped_by_choice(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("ptarmigan")
     expect(page.locator(".find-here output")).to_have_text("1 found")
@@ -252,7 +304,7 @@ def test_hits_in_bookkeeping_are_shown_or_skipped_by_choice(page: Page) -> None:
 
 
 def test_hits_are_counted_by_kind_and_limited_to_one(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("29")
     expect(page.locator(".find-kinds button").first).to_be_visible()
@@ -278,10 +330,12 @@ def test_the_palette_opens_on_every_page_and_leads_to_a_session(page: Page, path
 
 
 def test_the_palette_finds_turns_actions_settings_and_texts(page: Page) -> None:
-    opened(page, LONG)
+    open_page(page, LONG)
     for text, heading, goal in (
         ("Question 222", "Turns", "Question 222"),
         ("export", "Actions", "Export…"),
+        ("compare", "Actions", "Compare…"),
+        ("density steps", "Settings", "How much to show: steps"),
         ("dark", "Settings", "Dark colours"),
         ("Quail 123", "Texts", "Quail 123"),
     ):
@@ -298,12 +352,28 @@ def test_the_palette_finds_turns_actions_settings_and_texts(page: Page) -> None:
     expect(page.locator("#t-223")).to_be_in_viewport()
 
 
+def test_the_palette_changes_the_list_of_sessions(page: Page) -> None:
+    page.goto("/")
+    goals = {"overview": "Overview", "column models": "Column Models: on", "group": "Group by project: on"}
+    for text, goal in goals.items():
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Go to").fill(text)
+        group = page.locator("#palette [role=group][aria-label=Settings]")
+        expect(group.locator("[role=option]")).to_have_count(1)
+        expect(group).to_contain_text(goal)
+        page.keyboard.press("Enter")
+    expect(page.locator("#dashboard-content")).to_be_hidden()
+    expect(page.locator("#sessions th.models")).to_be_visible()
+    expect(page.locator("#sessions tr.group").first).to_be_visible()
+
+
 # -- sub-agents, hardening
 
 
 def test_sub_agents_are_a_tree_and_their_prompt_is_a_task(page: Page, folders: Folders) -> None:
-    uuid = next(path.parent.name for path in sorted(folders.projects.glob("*/*/subagents")))
-    opened(page, uuid)
+    names = [path.parent.name for path in folders.projects.glob("*/*/subagents")]
+    uuid = next(name for name in names if name != CROWDED)  # whose sub-agents only have a task
+    open_page(page, uuid)
     page.get_by_role("tab", name="Sub-agents").click()
     tree = page.locator(".agent-tree")
     expect(tree).to_be_visible()
@@ -311,12 +381,35 @@ def test_sub_agents_are_a_tree_and_their_prompt_is_a_task(page: Page, folders: F
     tree.locator("li > a").first.click()
     expect(page.locator(".crumbs")).to_contain_text("sub-agent")
     expect(page.locator("article.prompt .who").first).to_contain_text("Task")
-    page.locator(".crumbs a").click()
+    page.locator(".crumbs a").first.click()
     page.wait_for_url(re.compile(f"/s/{uuid}$"))
 
 
+def test_many_sub_agents_are_listed_page_by_page(page: Page) -> None:
+    open_page(page, CROWDED)
+    page.get_by_role("tab", name="Sub-agents").click()
+    rows = page.locator(".agent-tree li")
+    for count in (500, 1000, AGENTS):
+        expect(rows).to_have_count(count)
+        if count < AGENTS:
+            page.get_by_role("button", name="Show more").click()
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def test_everything_unfolds_in_steps_up_to_the_last_card(page: Page) -> None:
+    open_page(page, LONG)
+    expect(page.locator("#i-a-5 details.card")).to_be_attached()
+    page.keyboard.press("v")
+    page.keyboard.press("v")
+    expect(page.locator(".session")).to_have_attribute("data-density", "everything")
+    expect(page.locator(".window details.card:not([open])")).to_have_count(0)
+    page.keyboard.press("v")
+    expect(page.locator(".session")).to_have_attribute("data-density", "reading")
+    expect(page.locator(".window details.card[open]")).to_have_count(0)
+
+
 def test_an_unbroken_word_of_two_megabytes_unfolds_piece_by_piece_and_stays_narrow(page: Page) -> None:
-    opened(page, HUGE)
+    open_page(page, HUGE)
     page.locator("#i-p1 details.fold > summary").click()
     expect(page.locator("#i-p1 .chunk").first).to_be_visible()
     assert page.locator("#i-p1 .chunk").count() > 50

@@ -52,7 +52,7 @@ def is_known(place: Machine, ref: str) -> bool:
 
 
 @contextmanager
-def kept(place: Machine) -> Iterator[list[str]]:
+def run_upkeep(place: Machine) -> Iterator[list[str]]:
     """A place that is looked after, with somebody at a page."""
     told: list[str] = []
     place.visited = time.monotonic() + 1000
@@ -61,7 +61,7 @@ def kept(place: Machine) -> Iterator[list[str]]:
 
 
 def test_a_new_session_comes_into_the_index_while_the_server_runs(place: Machine, folders: Folders) -> None:
-    with kept(place) as told:
+    with run_upkeep(place) as told:
         until(lambda: place.state.phase == "idle")
         before = place.state.generation
         folders.add(NEW.format(1), session(2))
@@ -73,7 +73,7 @@ def test_a_new_session_comes_into_the_index_while_the_server_runs(place: Machine
 def test_a_session_that_is_deleted_is_known_to_be_gone(place: Machine, folders: Folders) -> None:
     path = folders.add(NEW.format(1), session(2))
     place.store.refresh(place.config_dirs)
-    with kept(place):
+    with run_upkeep(place):
         path.unlink()
         until(lambda: place.find_session(NEW.format(1)).is_gone)
 
@@ -82,7 +82,7 @@ def test_much_is_read_by_a_child_while_pages_are_answered(place: Machine, client
     for number in range(4):
         folders.add(NEW.format(number), session(4000, 300))
     phases = set()
-    with kept(place) as told:
+    with run_upkeep(place) as told:
         while place.state.phase == "idle" or place.state.is_busy:
             answer = client.get("/api/state")
             phases.add(answer.json()["phase"])
@@ -103,7 +103,7 @@ def test_the_timelines_of_large_sessions_are_made_ahead(
         for (path,) in place.store.db.execute("SELECT path FROM file WHERE size > 40000 AND kind = 'session'")
     ]
     assert large
-    with kept(place):
+    with run_upkeep(place):
         until(lambda: all(place.timelines.has(path) for path in large))
 
 
@@ -166,7 +166,7 @@ def test_a_child_ends_when_we_are_gone(place: Machine, folders: Folders) -> None
 def test_an_index_that_can_not_be_opened_any_more_is_told_once_and_shown(place: Machine, client: TestClient) -> None:
     place.index.with_suffix(".lock").unlink()
     place.index.with_suffix(".lock").mkdir()
-    with kept(place) as told:
+    with run_upkeep(place) as told:
         until(lambda: place.state.phase == "failed")
         assert client.get("/api/state").json()["words"].startswith("not up to date: ")
     assert len(told) == 1

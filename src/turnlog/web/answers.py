@@ -101,10 +101,15 @@ def build_json_response(value: Any, status: int = 200) -> Response:
     return Response(to_json_bytes(value), status, media_type="application/json")
 
 
+def is_data_request(request: Request) -> bool:
+    """Return whether a script asks, which wants failures as JSON."""
+    return request.url.path.startswith(_DATA_PATHS)
+
+
 def build_failure_response(request: Request, error: Exception) -> Response:
     """Describe a failure: as JSON to scripts, otherwise as a page."""
     status, words = _explain_error(error)
-    if request.url.path.startswith(_DATA_PATHS):
+    if is_data_request(request):
         response = build_json_response({"error": words}, status)
     else:
         response = render_page(

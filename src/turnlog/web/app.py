@@ -14,6 +14,7 @@ from typing import NamedTuple
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -28,8 +29,14 @@ from turnlog.web.home import home
 from turnlog.web.insights import insights
 from turnlog.web.lake import lake_routes
 from turnlog.web.live import live, notifications
-from turnlog.web.machine import Machine
+from turnlog.web.machine import Machine, UnknownSession
 from turnlog.web.navigation import palette, session_rail
+from turnlog.web.navigation.session_addresses import (
+    SessionNameResolver,
+    build_name_failure,
+    build_unknown_session_response,
+)
+from turnlog.web.navigation.session_names import SessionNameError
 from turnlog.web.quest import quest
 from turnlog.web.reading import compare_page, replay_page, session_page
 from turnlog.web.search import prompts_page, search
@@ -131,7 +138,10 @@ def build_application(machine: Machine) -> Starlette:
     modules = PAGE_MODULES if machine.lake is None else LAKE_PAGE_MODULES
     app = Starlette(
         routes=[*STATIC_ROUTES, *(route for page in modules for route in page.routes)],
+        middleware=[Middleware(SessionNameResolver)],
         exception_handlers={
+            SessionNameError: build_name_failure,
+            UnknownSession: build_unknown_session_response,
             TurnlogError: build_failure_response,
             HTTPException: build_failure_response,
             Exception: build_failure_response,

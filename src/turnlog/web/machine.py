@@ -70,6 +70,8 @@ _REF_PATTERN = re.compile(
 )
 _CACHE_KIB = 4_000
 """The cache size of each thread's connection. There are only a few connections, and the system also caches the file."""
+_MAX_HELPER_SECONDS = 10.0
+"""How long to wait for another thread that uses the index when the server stops."""
 _SESSION_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
 
 
@@ -94,6 +96,14 @@ class SessionRefs(NamedTuple):
 
     def format_ref(self, number: int, uuid: str) -> str:
         return f"{uuid}.{number}" if uuid in self.doubled else uuid
+
+
+class UnknownSession(NotFound):
+    """No session has a reference."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"no session {ref}; if it is new, try again in a moment")
+        self.ref = ref
 
 
 class LakeLabel(NamedTuple):
@@ -131,6 +141,8 @@ class Machine:
         """Set when the server stops, so that streams end."""
         self.state = IndexState()
         """The state of the background work."""
+        self.late_listings = 0
+        """How often a list was shown before it was complete, and completed later."""
         self.visited = 0.0
         """When a page last polled, by the monotonic clock."""
         self.listened: float | None = None
@@ -138,10 +150,17 @@ class Machine:
         self.lake: LakeLabel | None = None
         """The lake that the pages show instead of this machine's sessions."""
         self._threads = threading.local()
+        self.helpers: WeakSet[threading.Thread] = WeakSet()
+        """Threads that use the index for a moment and must end before it is closed."""
         self._stores: WeakSet[Store] = WeakSet()  # a thread's store is closed with the thread
         # If the data folder is read-only, the index is in a temporary folder, which all threads must share.
         self._first = Store.open(data_dir, tell, index_name)
         self.index = self._first.path
+
+    @property
+    def generation(self) -> int:
+        """A number that increases when an open page may be out of date."""
+        return self.state.generation + self.late_listings
 
     @property
     def store(self) -> Store:
@@ -156,6 +175,7 @@ class Machine:
             opened.db.pragma("cache_size", -_CACHE_KIB)
             self._stores.add(opened)
             self._threads.store = known = opened, _read_inode(index)
+        known[0].update_shards()
         return known[0]
 
     @cached_property
@@ -165,10 +185,10 @@ class Machine:
         return Timelines(self.index.parent / "timelines")
 
     def find_session(self, ref: str) -> IndexedSession:
-        """Resolve a reference; raise `NotFound` if it is unknown."""
+        """Resolve a reference; raise `UnknownSession` if no session has it."""
         match = _REF_PATTERN.fullmatch(ref)
         if not match:
-            raise NotFound("no such session")
+            raise UnknownSession(ref)
         rows: list[Any] = self.store.db.execute(
             f"SELECT {_SESSION_COLUMNS} FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
             " JOIN name ON name.id = project WHERE uuid = ? AND (session.id = ? OR ? IS NULL)"
@@ -176,7 +196,7 @@ class Machine:
             (match[1], int(match[2] or 0), match[2]),
         ).fetchall()
         if not rows:
-            raise NotFound(f"no session {match[1]}; if it is new, try again in a moment")
+            raise UnknownSession(ref)
         return _to_indexed_session(rows[0], self.load_refs())
 
     def find_ref(self, path: str) -> str | None:
@@ -204,6 +224,10 @@ class Machine:
     def close(self) -> None:
         if "timelines" in self.__dict__:
             self.timelines.close()
+        for store in list(self._stores):
+            store.db.interrupt()
+        for thread in list(self.helpers):
+            thread.join(_MAX_HELPER_SECONDS)
         for store in list(self._stores):
             store.db.close()
         self._first.close()

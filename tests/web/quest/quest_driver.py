@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.live.clock import build_now, register_client
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from tests.web import writer
 from tests.web.conftest import Folders
 
@@ -48,7 +48,7 @@ class LiveStory:
         """Append what was built since the last time."""
         lines = [{**line, "sessionId": self.name, "cwd": self._cwd} for line in self.build.lines[self._done :]]
         with self.path.open("ab") as file:
-            file.write(encoded(lines))
+            file.write(encode_lines(lines))
         self._done = len(self.build.lines)
 
     def run_call(self, call: str, name: str, given: dict[str, Any], *, error: bool | None = None) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.session.build import recorded as recorded_file
-from tests.web.conftest import Folders, Server, recorded, start_indexed
+from tests.session.build import find_recording as recorded_file
+from tests.web.conftest import Folders, Server, record_folders, start_indexed
 from tests.web.quest.quest_driver import PATIENCE_SECONDS, open_quest, read_state, send_event, step_frames, wait_until
 from turnlog.quest.cosmetics import COSMETICS
 
@@ -33,7 +33,7 @@ PICTURE = """() => {
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("controls"), ("2.1.325/agents", "2.1.325/tools"))
+    return record_folders(tmp_path_factory.mktemp("controls"), ("2.1.325/agents", "2.1.325/tools"))
 
 
 @pytest.fixture(scope="module")

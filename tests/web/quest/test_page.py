@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
+from tests.web.conftest import Complaints, Folders, Server, record_folders, start, start_indexed
 from tests.web.quest.quest_driver import (
     LiveStory,
     live_story,
@@ -35,7 +35,7 @@ NAMES = [f"{number:08d}-2222-4333-8444-555555555555" for number in range(20)]
 # One machine and one server for all of these tests; each has sessions of its own.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return recorded(tmp_path_factory.mktemp("quest"), ("2.1.325/agents",))
+    return record_folders(tmp_path_factory.mktemp("quest"), ("2.1.325/agents",))
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,7 @@ def test_a_party_of_eight_heroes_with_twenty_companions(folders: Folders, page: 
 
 
 def test_two_sessions_that_are_live_at_once_never_flip(tmp_path: Path, browser: Browser) -> None:
-    folders = recorded(tmp_path, ())
+    folders = record_folders(tmp_path, ())
     with ExitStack() as stack:
         one, two = (stack.enter_context(live_story(folders, NAMES[place], f"till{place}")) for place in (10, 11))
         server = start(folders)

@@ -1,4 +1,4 @@
-"""Enemies: what failed flies at whoever is to blame, and hurts only when it arrives. A port of `enemies.js`."""
+"""Enemies: a failure flies at the actor that caused it, and hurts only when it arrives. A port of `enemies.js`."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ async def wait_for_thread(work: Callable[[], Any], seconds: float) -> Any:
 
     Work that still waits for a thread by then is never started, and the error says so.
     """
-    decision = threading.Lock()  # taken by whoever comes first: the thread that starts the work, or the timeout
+    decision = threading.Lock()  # taken by the thread that starts the work or by the timeout, whichever comes first
 
     def start_work() -> Any:
         return work() if decision.acquire(blocking=False) else None

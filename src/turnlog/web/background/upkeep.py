@@ -20,13 +20,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.store.filler import start_filler
-from turnlog.store.index.coverage import needs_filling
+from turnlog.store.index.coverage import needs_filling, needs_identifiers
 from turnlog.store.index.file_changes import (
     ChangedFile,
     IndexChanges,
     find_index_changes,
     has_archive_changed,
     is_index_current,
+    note_newest_files,
 )
 from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.store import Store
@@ -117,7 +118,8 @@ class IndexUpkeep:
         elif files:
             store.refresh(self.machine.config_dirs, is_whole=False)
         self._update_state(store, "idle")
-        if self.machine.fills_in_background and not store.is_temporary and needs_filling(store.db):
+        has_more = needs_filling(store.db) or needs_identifiers(store.db)
+        if self.machine.fills_in_background and not store.is_temporary and has_more:
             start_filler(self.machine.index, self.machine.config_dirs)
         if cold := self._find_cold_sessions(store):
             self._update_state(store, "timelines", 0, len(cold))
@@ -136,6 +138,8 @@ class IndexUpkeep:
         for _ in range(_MAX_TRIES):
             with hold_index_lock(store.lock) as is_ours:
                 if is_ours:
+                    if note_newest_files(store.db, self.machine.config_dirs):
+                        self.machine.late_listings += 1
                     return find_index_changes(store.db, self.machine.config_dirs)
             self.machine.ending.wait(_LOCK_RETRY_SECONDS)  # opening the index holds the lock briefly
         return None
@@ -193,7 +197,13 @@ async def send_index_state(request: Request) -> Response:
     machine.visited = time.monotonic()
     state = machine.state
     return build_json_response(
-        {**state._asdict(), "is_busy": state.is_busy, "words": state.words, "is_demo": machine.is_demo}
+        {
+            **state._asdict(),
+            "generation": machine.generation,
+            "is_busy": state.is_busy,
+            "words": state.words,
+            "is_demo": machine.is_demo,
+        }
     )
 
 

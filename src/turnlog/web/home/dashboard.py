@@ -18,7 +18,9 @@ from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum, add_usage_
 from turnlog.web import amounts
 from turnlog.web.charts.year_map import YearDay, render_year_map
 from turnlog.web.home.home_address import build_home_address
-from turnlog.web.home.session_list import HomeListing, ListingFilter
+from turnlog.web.home.late_work import LateWork
+from turnlog.web.home.listing_filter import ListingFilter
+from turnlog.web.home.session_list import HomeListing
 from turnlog.web.machine import Machine
 
 _MAX_ROWS = 5
@@ -80,6 +82,8 @@ class Dashboard(NamedTuple):
     year: UsageSum
     first: date
     last: date
+    newest: date
+    """The last day with usage, which may be in the future."""
     week: WeekComparison
     top: list[DashboardEntry]
     top_period: str
@@ -90,6 +94,10 @@ class Dashboard(NamedTuple):
     is_past: bool
     """Whether there has been no usage for a year, so that the year ends with the last usage."""
 
+    @property
+    def newest_address(self) -> str:
+        return build_day_address(self.newest)
+
 
 class DashboardCache:
     """Builds the dashboard, and again only if the index has changed."""
@@ -98,6 +106,16 @@ class DashboardCache:
         self._lock = threading.Lock()
         self._known: tuple[Any, Dashboard | None] | None = None
         self._next_build = 0.0
+        self._late = LateWork("dashboard")
+
+    def get_quickly(self, machine: Machine, listing: HomeListing) -> Dashboard | None:
+        """Return the dashboard if that is quick; otherwise the previous one, and build the current one later."""
+        if not listing.is_large:
+            return self.get_dashboard(machine, listing)
+        before = self._known
+        if not listing.is_partial:
+            self._late.start(machine, lambda: self.get_dashboard(machine, listing) is not (before and before[1]))
+        return before[1] if before else None
 
     def get_dashboard(self, machine: Machine, listing: HomeListing) -> Dashboard | None:
         """Return the dashboard; None if no usage has been read yet."""
@@ -131,6 +149,7 @@ def build_dashboard(machine: Machine, listing: HomeListing) -> Dashboard | None:
         add_usage_sums(usage for day, usage in days.items() if first <= day <= last),
         first,
         last,
+        newest,
         compare_weeks(days, last),
         *_find_top_sessions(machine, listing, last),
         _find_full_contexts(machine.store.db, listing, last),

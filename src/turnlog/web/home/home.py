@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.entries.layout import list_config_candidates
+from turnlog.errors import UsageError
 from turnlog.store.index.file_changes import read_unlisted_paths
 from turnlog.store.insight.catalog import CatalogSession
 from turnlog.web import amounts
@@ -20,28 +21,30 @@ from turnlog.web.answers import build_json_response, get_app_state, get_machine,
 from turnlog.web.home.columns import COLUMN_LABELS, list_hidden_classes, read_chosen_columns
 from turnlog.web.home.dashboard import DashboardCache
 from turnlog.web.home.health import MAX_AUTO_READ_BYTES, HealthCache
-from turnlog.web.home.home_address import build_home_address, find_active_sessions, parse_listing_filter
+from turnlog.web.home.home_address import build_home_address, list_filter_chips, parse_listing_filter
 from turnlog.web.home.home_rows import build_home_rows, to_health_document, to_session_document
+from turnlog.web.home.listing_filter import ListingFilter
 from turnlog.web.home.live_sessions import LiveSessions
 from turnlog.web.home.session_list import (
     PAGE_SIZE,
     SORT_COLUMNS,
     HomeListing,
     ListingCache,
-    ListingFilter,
     ListingPage,
     select_listing_page,
 )
-from turnlog.web.machine import IndexState
+from turnlog.web.machine import IndexState, Machine
+from turnlog.web.project_names import name_projects
+from turnlog.web.slices.slice_figures import SliceFigures, load_slice_figures
 
 _DELETING_ADDRESS = build_home_address(ListingFilter(only="deleting"))
 
 
 def show_home(request: Request) -> Response:
     machine = get_machine(request)
-    state = machine.state  # before the listing, so that a change in between is noticed
-    listing = _get_listing(request)
+    state, generation = machine.state, machine.generation  # before the listing, so that a later change is noticed
     filters = parse_listing_filter(request)
+    listing = _get_listing_for(request, filters)
     page = _select_page(request, listing, filters)
     preferences = machine.preferences.load()
     columns = read_chosen_columns(preferences.values)
@@ -49,9 +52,12 @@ def show_home(request: Request) -> Response:
         request,
         "home.html",
         **_build_template_values(request, state, listing, filters, page),
-        dashboard=_get_dashboard(request, listing),
+        generation=generation,
+        dashboard=get_app_state(request, "dashboards", DashboardCache).get_quickly(machine, listing),
         address_deleting=_DELETING_ADDRESS,
         is_unfolded=preferences.is_on("home.dashboard", default=True),
+        models=_list_names(machine, "model"),
+        tools=_list_names(machine, "tool"),
         columns=columns,
         column_labels=COLUMN_LABELS,
         hidden_classes=list_hidden_classes(columns),
@@ -61,8 +67,8 @@ def show_home(request: Request) -> Response:
 def show_home_rows(request: Request) -> Response:
     """Render one page of rows, and what the page says above them, for the page's script."""
     state = get_machine(request).state
-    listing = _get_listing(request)
     filters = parse_listing_filter(request)
+    listing = _get_listing_for(request, filters)
     values = _build_template_values(request, state, listing, filters, _select_page(request, listing, filters))
     return render_page(request, "home_rows.html", **values)
 
@@ -73,7 +79,7 @@ def show_dashboard(request: Request) -> Response:
     return render_page(
         request,
         "home_dashboard.html",
-        dashboard=_get_dashboard(request, listing),
+        dashboard=get_app_state(request, "dashboards", DashboardCache).get_dashboard(get_machine(request), listing),
         address_deleting=_DELETING_ADDRESS,
         amounts=amounts,
     )
@@ -83,8 +89,11 @@ def _get_listing(request: Request) -> HomeListing:
     return get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
 
 
-def _get_dashboard(request: Request, listing: HomeListing) -> Any:
-    return get_app_state(request, "dashboards", DashboardCache).get_dashboard(get_machine(request), listing)
+def _get_listing_for(request: Request, filters: ListingFilter) -> HomeListing:
+    """Return the sessions that a page needs: its first rows must not wait until thousands of others are described."""
+    if filters != ListingFilter():
+        return _get_listing(request)
+    return get_app_state(request, "lists", ListingCache).get_first_rows(get_machine(request))
 
 
 def _select_page(request: Request, listing: HomeListing, filters: ListingFilter) -> ListingPage:
@@ -94,8 +103,17 @@ def _select_page(request: Request, listing: HomeListing, filters: ListingFilter)
         known = healths.get_known(Path(row.path))
         return ("healthy", "warning", "error").index(known.verdict) + 1 if known else 0
 
-    active = find_active_sessions(get_machine(request).store.db, filters)
-    return select_listing_page(listing, filters, rank_health, active)
+    return select_listing_page(listing, filters, rank_health, _load_figures(request, filters))
+
+
+def _load_figures(request: Request, filters: ListingFilter) -> dict[int, SliceFigures] | None:
+    """Load what each session adds to the filter's part of the usage; None if the filter has no such part."""
+    if not filters.has_slice:
+        return None
+    try:
+        return load_slice_figures(request, filters.to_slice_address())
+    except UsageError:  # an address that was changed by hand: no session is in that part
+        return {}
 
 
 def _build_template_values(
@@ -113,6 +131,8 @@ def _build_template_values(
         "total": listing.total,
         "deletion": listing.deletion,
         "projects": listing.projects,
+        "project_names": name_projects(path for path, _ in listing.projects),
+        "chips": list_filter_chips(filters),
         "sorts": {name: label for name, (label, _, _) in SORT_COLUMNS.items()},
         "downwards": {name: is_down for name, (_, _, is_down) in SORT_COLUMNS.items()},
         "address": lambda **changes: build_home_address(filters, **changes),
@@ -121,6 +141,10 @@ def _build_template_values(
         "amounts": amounts,
         "now": time.time(),
     }
+
+
+def _list_names(machine: Machine, kind: str) -> list[str]:
+    return [name for (name,) in machine.store.db.execute("SELECT text FROM name WHERE kind = ? ORDER BY text", (kind,))]
 
 
 def _list_project_folders(request: Request) -> list[str]:

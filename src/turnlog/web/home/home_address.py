@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import apsw
 from starlette.requests import Request
 
-from turnlog.store.usage.usage_reports import UsageRequest, build_usage_scope
-from turnlog.web.home.session_list import SORT_COLUMNS, ListingFilter
+from turnlog.store.usage.usage_slices import DAY_NAMES
+from turnlog.web.home.listing_filter import ListingFilter
+from turnlog.web.home.session_list import SORT_COLUMNS
+
+_MAX_VALUE_CHARS = 1000
+_WEEKDAYS = dict(
+    zip(
+        DAY_NAMES,
+        ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays"),
+        strict=True,
+    )
+)
+_TEXT_FILTERS = ("model", "tool", "hour", "block")
 
 
 def parse_listing_filter(request: Request) -> ListingFilter:
@@ -28,6 +38,8 @@ def parse_listing_filter(request: Request) -> ListingFilter:
         since=_parse_day_text(params.get("since", "")),
         until=_parse_day_text(params.get("until", "")),
         only="deleting" if params.get("only") == "deleting" else "",
+        outcome="failed" if params.get("outcome") == "failed" else "",
+        **{name: params.get(name, "").strip()[:_MAX_VALUE_CHARS] for name in _TEXT_FILTERS},
     )
 
 
@@ -52,16 +64,45 @@ def build_home_address(filters: ListingFilter, path: str = "/", **changes: Any) 
         "since": new.since,
         "until": new.until,
         "only": new.only,
+        "outcome": new.outcome,
+        **{name: getattr(new, name) for name in _TEXT_FILTERS},
         "page": str(new.page) if new.page else "",
     }
     query = urlencode({name: value for name, value in params.items() if value})
     return f"{path}?{query}" if query else path
 
 
-def find_active_sessions(db: apsw.Connection, filters: ListingFilter) -> frozenset[int] | None:
-    """Return the sessions that used tokens in the filter's period; None if the filter has no period."""
-    if not (filters.since or filters.until):
-        return None
-    since, until = (date.fromisoformat(day) if day else None for day in (filters.since, filters.until))
-    wanted, _ = build_usage_scope(db, UsageRequest(since=since, until=until), is_by_day=True)
-    return frozenset(session for (session,) in db.execute(f"SELECT DISTINCT session {wanted.sql}", wanted.values))
+def _describe_week_hour(text: str) -> str:
+    """Describe an hour of the week: `Wednesdays at 14:00`."""
+    day, _, hour = text.partition("-")
+    return f"{_WEEKDAYS.get(day, day)} at {hour}:00"
+
+
+class FilterChip(NamedTuple):
+    """A filter that the page names above the list, and the address without it."""
+
+    words: str
+    href: str
+
+
+def list_filter_chips(filters: ListingFilter) -> list[FilterChip]:
+    """Describe the filters that have no field of their own."""
+    chips = []
+    if filters.since or filters.until:
+        is_one_day = filters.since == filters.until
+        days = f"from {filters.since or 'the beginning'} to {filters.until or 'today'}"
+        words = f"active {'on ' + filters.since if is_one_day else days}"
+        chips.append(FilterChip(words, build_home_address(filters, since="", until="", page=0)))
+    words_by_name = {
+        "only": "will be deleted soon",
+        "hour": f"active on {_describe_week_hour(filters.hour)}",
+        "block": f"active in the five hours from {filters.block.replace('T', ' ')}:00 UTC",
+        "model": f"used {filters.model}",
+        "tool": f"called {filters.tool}",
+        "outcome": "with a failed call",
+    }
+    return chips + [
+        FilterChip(words, build_home_address(filters, **{name: ""}, page=0))
+        for name, words in words_by_name.items()
+        if getattr(filters, name)
+    ]

@@ -6,49 +6,30 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.store.insight.catalog import CatalogSession, list_catalog, read_catalog_state
 from turnlog.web.amounts import folder_name
+from turnlog.web.home.late_work import LateWork
+from turnlog.web.home.listing_filter import ListingFilter
 from turnlog.web.home.provisional import FilePeeks, is_unread
 from turnlog.web.machine import Machine, SessionRefs
+from turnlog.web.slices.slice_figures import SliceFigures, add_slice_figures
 
 PAGE_SIZE = 60
 _BUSY_PAUSE_FACTOR = 4
 """While the index grows, the listing is built again after this many times the time that building it took."""
+_MAX_WAIT_SECONDS = 0.3
+"""A page does not wait for a listing that takes longer to build."""
+MAX_QUICK_SESSIONS = 3_000
+"""A listing of so many sessions is certainly quick to build."""
+_NEWEST_SESSIONS = 300
+"""How many sessions the listing contains that is shown first."""
 SOON_SECONDS = 7 * 86400
 """The list warns this long before Claude Code deletes a session."""
-
-
-class ListingFilter(NamedTuple):
-    """Which sessions to show and in which order."""
-
-    q: str = ""
-    """Words that must all occur in a session's row."""
-    project: str = ""
-    """A project's path, or a part of its name."""
-    sort: str = "time"
-    is_turned: bool = False
-    """Whether to reverse the usual order."""
-    group: str = ""
-    """`project`: group by project."""
-    everything: bool = False
-    """Whether to include files without a conversation."""
-    page: int = 0
-    since: str = ""
-    """The first day (`2026-11-03`) on which the sessions must have used tokens."""
-    until: str = ""
-    """The last such day."""
-    only: str = ""
-    """`deleting`: only sessions that Claude Code will delete soon."""
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether some sessions may not match."""
-        return bool(self.q or self.project or self.since or self.until or self.only)
 
 
 class UpcomingDeletion(NamedTuple):
@@ -65,7 +46,7 @@ class HomeListing(NamedTuple):
 
     rows: list[CatalogSession]
     """Newest first; forks and clones follow their origin."""
-    letters: dict[int, str]
+    letters: Mapping[int, str]
     """The text that a filter searches, by session number."""
     refs: SessionRefs
     ends: dict[int, float]
@@ -78,11 +59,22 @@ class HomeListing(NamedTuple):
     """The sessions that the index has listed but not read yet."""
     is_reading: bool = False
     """Whether the index was being updated when this listing was built."""
+    known_total: int | None = None
+    """The number of sessions, if the listing contains only the newest of them."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many sessions that building anything from all of them takes a while."""
+        return self.is_partial or len(self.rows) > MAX_QUICK_SESSIONS
+
+    @property
+    def is_partial(self) -> bool:
+        return self.known_total is not None
 
     @property
     def total(self) -> int:
         """The number of sessions with a conversation."""
-        return sum(number for _, number in self.projects)
+        return sum(number for _, number in self.projects) if self.known_total is None else self.known_total
 
 
 class ProjectGroup(NamedTuple):
@@ -112,6 +104,8 @@ class ListingPage(NamedTuple):
     """Whether forks and clones follow their origin."""
     groups: dict[str, ProjectGroup]
     """By project, if the list is grouped."""
+    figures: SliceFigures | None = None
+    """What all sessions that match add up to in the filter's part of the usage."""
 
     @property
     def has_more(self) -> bool:
@@ -149,6 +143,9 @@ class ListingCache:
         self._lock = threading.Lock()
         self._known: tuple[tuple[Any, ...], HomeListing] | None = None
         self._next_build = 0.0
+        self._build_seconds = 0.0
+        """How long the latest build took."""
+        self._late = LateWork("listing")
         self.peeks = FilePeeks()
 
     def get_listing(self, machine: Machine) -> HomeListing:
@@ -160,13 +157,45 @@ class ListingCache:
             db = machine.store.db
             archive = machine.data_dir / "archive" / "sessions"
             now = (*read_catalog_state(db), _read_mtime_ns(archive), machine.index, int(time.time() // 3600))
-            if self._known is None or self._known[0] != (state.phase, *now) or self._known[1].provisional:
+            if self._known is None or self._known[0] != now or self._known[1].provisional:
                 begin = time.monotonic()
                 with db:  # another process may be writing
                     rows = list_catalog(db, _list_archived_ids(archive))
-                self._known = (state.phase, *now), _build_listing(machine, rows, self.peeks, state.is_complete)
-                self._next_build = time.monotonic() + _BUSY_PAUSE_FACTOR * (time.monotonic() - begin)
+                self._known = now, _build_listing(machine, rows, self.peeks, state.is_complete)
+                self._build_seconds = time.monotonic() - begin
+                self._next_build = time.monotonic() + _BUSY_PAUSE_FACTOR * self._build_seconds
+            elif self._known[1].is_reading is state.is_complete:
+                self._known = now, self._known[1]._replace(is_reading=not state.is_complete)
             return self._known[1]
+
+    def get_first_rows(self, machine: Machine) -> HomeListing:
+        """Return the current listing if that is quick; otherwise the previous one, or the newest sessions alone.
+
+        Then a thread builds the current listing, and pages learn that they are out of date.
+        """
+        db, known = machine.store.db, self._known
+        if known is not None and self._build_seconds < _MAX_WAIT_SECONDS:
+            return self.get_listing(machine)
+        # A file that was not read yet may be a session; an empty one is none.
+        total: Any = db.execute(
+            "SELECT count(*) FROM file WHERE kind = 'session' AND (is_session OR (? AND offset = 0))",
+            (not machine.state.is_complete,),
+        ).get
+        if total <= MAX_QUICK_SESSIONS:
+            return self.get_listing(machine)
+        if known is not None and not self._lock.locked():
+            archive = machine.data_dir / "archive" / "sessions"
+            now = (*read_catalog_state(db), _read_mtime_ns(archive), machine.index, int(time.time() // 3600))
+            if known[0] == now and not known[1].provisional:
+                return self.get_listing(machine)
+        self._late.start(machine, lambda: self.get_listing(machine) is not (known and known[1]))
+        if known is not None:
+            return known[1]
+        with db:
+            rows = list_catalog(
+                db, _list_archived_ids(machine.data_dir / "archive" / "sessions"), newest=_NEWEST_SESSIONS
+            )
+        return _build_listing(machine, rows, self.peeks, machine.state.is_complete)._replace(known_total=total)
 
 
 def _build_listing(machine: Machine, rows: list[CatalogSession], peeks: FilePeeks, is_complete: bool) -> HomeListing:
@@ -175,7 +204,7 @@ def _build_listing(machine: Machine, rows: list[CatalogSession], peeks: FilePeek
     ends = {} if machine.is_demo else dict(_find_deletion_times(rows))
     return HomeListing(
         rows,
-        {row.number: _build_filter_text(row) for row in rows},
+        _FilterTexts({row.number: row for row in rows}),
         machine.load_refs(),
         ends,
         _summarize_deletions(rows, ends),
@@ -191,6 +220,26 @@ def _count_projects(rows: Sequence[CatalogSession]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (folder_name(item[0]).casefold(), item[0]))
 
 
+class _FilterTexts(Mapping[int, str]):
+    """The text of each session that a filter searches, built when it is needed."""
+
+    def __init__(self, rows: Mapping[int, CatalogSession]) -> None:
+        self._rows = rows
+        self._known: dict[int, str] = {}
+
+    def __getitem__(self, number: int) -> str:
+        text = self._known.get(number)
+        if text is None:
+            text = self._known[number] = _build_filter_text(self._rows[number])
+        return text
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 def _build_filter_text(row: CatalogSession) -> str:
     parts = (row.title, row.first_prompt, row.project, row.git_branch, row.uuid, row.tag and f"#{row.tag}", *row.models)
     return "\n".join(part for part in parts if part).casefold()
@@ -203,7 +252,7 @@ def _find_deletion_times(rows: Sequence[CatalogSession]) -> Iterator[tuple[int, 
     for row in rows:
         if row.is_gone or row.is_archived or not row.mtime_ns:
             continue
-        folder = _find_project_folder(row)
+        folder = row.path[: -len(row.uuid) - len("/.jsonl")]
         if folder not in days:
             days[folder] = read_cleanup_days(_to_config_dir(folder))
         end = compute_deletion_time(row.mtime_ns, days[folder])
@@ -232,37 +281,50 @@ def select_listing_page(
     listing: HomeListing,
     filters: ListingFilter,
     health: SortKey = _rank_unknown_health,
-    active: Collection[int] | None = None,
+    figures: Mapping[int, SliceFigures] | None = None,
 ) -> ListingPage:
     """Return one page of the listing.
 
-    `health` ranks a session's health, if known; `active` contains the sessions that used tokens in the filter's period.
+    `health` ranks a session's health, if known; `figures` has what the sessions with usage in the filter's part of the
+    usage add to its sum.
     """
     words = filters.q.casefold().split()
     matches = listing.rows
     if words or filters.project:
-        matches = [row for row in matches if _is_match(row, listing.letters[row.number], words, filters.project)]
-    if active is not None:
-        matches = [row for row in matches if row.number in active]
+        is_path = any(path == filters.project for path, _ in listing.projects)
+        matches = [
+            row for row in matches if _is_match(row, listing.letters[row.number], words, filters.project, is_path)
+        ]
+    if figures is not None:
+        matches = [row for row in matches if row.number in figures]
     if filters.only == "deleting":
         matches = [row for row in matches if row.number in listing.ends]
     talking = [row for row in matches if row.talks or filters.everything]
+    total = None if figures is None else add_slice_figures(figures[row.number] for row in talking)
     groups = _group_by_project(talking) if filters.group else {}
     rows, is_nested = _sort_rows(talking, filters, groups, health)
     page = min(max(filters.page, 0), max((len(rows) - 1) // PAGE_SIZE, 0))
     first = page * PAGE_SIZE
     before = rows[first - 1] if first else None
     return ListingPage(
-        rows[first : first + PAGE_SIZE], len(rows), len(matches) - len(talking), page, before, is_nested, groups
+        rows[first : first + PAGE_SIZE],
+        len(rows),
+        len(matches) - len(talking),
+        page,
+        before,
+        is_nested,
+        groups,
+        total,
     )
 
 
-def _is_match(row: CatalogSession, letters: str, words: Sequence[str], project: str) -> bool:
-    return all(word in letters for word in words) and (not project or _is_in_project(row, project))
+def _is_match(row: CatalogSession, letters: str, words: Sequence[str], project: str, is_path: bool) -> bool:
+    return all(word in letters for word in words) and (not project or _is_in_project(row, project, is_path))
 
 
-def _is_in_project(row: CatalogSession, project: str) -> bool:
-    return project in (row.project, row.cwd) or project.casefold() in row.project.casefold()
+def _is_in_project(row: CatalogSession, project: str, is_path: bool) -> bool:
+    """Return whether a session is in a project, given as its exact path or as a part of it."""
+    return project in (row.project, row.cwd) or (not is_path and project.casefold() in row.project.casefold())
 
 
 def _group_by_project(rows: Sequence[CatalogSession]) -> dict[str, ProjectGroup]:

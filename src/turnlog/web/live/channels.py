@@ -37,6 +37,7 @@ from turnlog.render.view import to_agent_view
 from turnlog.render.view_builder import build_item_views
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineHead, TimelineItem
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR
 from turnlog.web.answers import load_templates
 from turnlog.web.live.event_channels import EventChannel
 from turnlog.web.live.stream import Channel
@@ -177,6 +178,7 @@ class BoardChannel(Channel):
         self._costs = CostBook()
         self._polled = -1.0
         self._refs: dict[str, str] = {}
+        self._ended_costs: dict[str, tuple[float, float | None]] = {}
         self._sent: dict[str, BoardSession] = {}
 
     def add_config_dir(self, folder: Path) -> None:
@@ -201,13 +203,25 @@ class BoardChannel(Channel):
         self._board.poll()
         rows = self._board.rows
         self._refs = {path: ref for path, ref in self._refs.items() if path in rows}
+        self._ended_costs = {path: cost for path, cost in self._ended_costs.items() if path in rows}
         self._costs.read({path: row.written for path, row in rows.items() if row.column != "ended"})
         return {path: self._describe_row(row) for path, row in rows.items()}
 
     def _describe_row(self, row: BoardRow) -> BoardSession:
         if row.path not in self._refs:
             self._refs[row.path] = self._find_ref(row)
-        return to_board_session(row, self._costs.get(row.path), self._refs[row.path])
+        cost = self._find_indexed_cost(row) if row.column == "ended" else self._costs.get(row.path)
+        return to_board_session(row, cost, self._refs[row.path])
+
+    def _find_indexed_cost(self, row: BoardRow) -> float | None:
+        """Return what the index knows of a session that has ended; reading all of today's files would take long."""
+        known = self._ended_costs.get(row.path)
+        if known is None or known[0] != row.written or known[1] is None:
+            query = "SELECT sum(cost) FROM spend WHERE session = (SELECT session FROM file WHERE path = ?)"
+            cost: Any = self._machine.store.db.execute(query, (row.path,)).get
+            known = row.written, None if cost is None else cost / PICO_PER_DOLLAR
+            self._ended_costs[row.path] = known
+        return known[1]
 
     def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
         if self._polled < 0:

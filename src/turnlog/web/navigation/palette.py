@@ -8,9 +8,8 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.store.insight.catalog import CatalogSession
 from turnlog.web.amounts import describe_age, folder_name
-from turnlog.web.answers import build_json_response
-from turnlog.web.home.session_list import HomeListing
-from turnlog.web.navigation.session_names import get_listing
+from turnlog.web.answers import build_json_response, get_app_state, get_machine
+from turnlog.web.home.session_list import HomeListing, ListingCache
 
 MAX_OFFERED_SESSIONS = 8
 _MAX_QUERY_CHARS = 200
@@ -43,7 +42,7 @@ def _rank_row(row: CatalogSession, letters: str, words: list[str]) -> int | None
 
 
 def send_offered_sessions(request: Request) -> Response:
-    listing = get_listing(request)
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
     found = find_offered_sessions(listing, request.query_params.get("q", "")[:_MAX_QUERY_CHARS])
     sessions = [
         {

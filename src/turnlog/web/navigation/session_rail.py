@@ -12,9 +12,8 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.store.insight.catalog import CatalogSession
 from turnlog.web.amounts import folder_name, format_count, format_local_time
-from turnlog.web.answers import render_page
-from turnlog.web.home.session_list import HomeListing
-from turnlog.web.navigation.session_names import get_listing
+from turnlog.web.answers import get_app_state, get_machine, render_page
+from turnlog.web.home.session_list import HomeListing, ListingCache
 
 MAX_RAIL_SESSIONS = 200
 _SESSIONS_BEFORE = 60
@@ -92,7 +91,7 @@ def show_rail(request: Request) -> Response:
     params = request.query_params
     first = int(text[:9]) if (text := params.get("first", "")).isdecimal() else -1
     rail = build_rail(
-        get_listing(request),
+        get_app_state(request, "lists", ListingCache).get_listing(get_machine(request)),
         params.get("ref", ""),
         words=params.get("q", "")[:400],
         group=params.get("group", "day"),

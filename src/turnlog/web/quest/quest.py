@@ -28,6 +28,7 @@ from turnlog.render.json_bytes import to_plain_value
 from turnlog.web.answers import build_json_response, get_machine, render_page
 from turnlog.web.live.live import FollowedSession, find_followed_session
 from turnlog.web.live.stream import build_stream_response, encode_updates
+from turnlog.web.navigation.session_addresses import resolve_query_name
 from turnlog.web.quest.feed_channels import QuestChannel, stream_script
 
 SHEETS_FOLDER = Path(turnlog.quest.__file__).with_name("sheets")
@@ -51,7 +52,10 @@ class ChestRequest(Struct, forbid_unknown_fields=True):
 
 def show_quest(request: Request) -> Response:
     """GET /quest: render the page; `session` follows one session, `demo` or `replay` plays a script."""
-    query = {name: request.query_params.get(name, "") for name in ("session", "demo", "replay")}
+    query = {name: resolve_query_name(request, name) for name in ("session", "replay")}
+    query["demo"] = request.query_params.get("demo", "")
+    for ref in filter(None, (query["session"], query["replay"])):
+        _find_session(request, ref)
     return render_page(request, "quest.html", query=query)
 
 
@@ -80,23 +84,22 @@ async def stream_quest(request: Request) -> Response:
         demo = await asyncio.to_thread(build_demo)
         return _stream_script(request, demo.script, demo.profile)
     if query.get("replay"):
-        script = await asyncio.to_thread(_read_replay, request, query["replay"])
+        script = await asyncio.to_thread(lambda: _read_replay(request, resolve_query_name(request, "replay")))
         return _stream_script(request, script, await asyncio.to_thread(_read_profile, request))
-    channel = await asyncio.to_thread(_open_channel, request, query.get("session"))
+    channel = await asyncio.to_thread(lambda: _open_channel(request, resolve_query_name(request, "session")))
     return build_stream_response(request, channel, None)
 
 
-def _open_channel(request: Request, ref: str | None) -> QuestChannel:
+def _open_channel(request: Request, ref: str) -> QuestChannel:
     """Return the feed of a session, or of the party; all pages share it."""
     state, machine = request.app.state, get_machine(request)
     with state.quest_lock:
         channels: dict[str, QuestChannel] = state.quest_channels
         for name in [name for name, channel in channels.items() if channel.is_closed]:
             del channels[name]
-        key = ref or ""
-        if key not in channels:
-            channels[key] = QuestChannel(machine, _find_session(request, ref) if ref else None)
-        return channels[key]
+        if ref not in channels:
+            channels[ref] = QuestChannel(machine, _find_session(request, ref) if ref else None)
+        return channels[ref]
 
 
 def _find_session(request: Request, ref: str) -> FollowedSession:

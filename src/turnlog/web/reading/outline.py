@@ -115,6 +115,8 @@ class SessionOutline(Struct):
     branch: str
     items: int
     """The number of items in this branch."""
+    turn_total: int
+    """The number of turns on all branches."""
     numbers: list[int]
     """The numbers of this branch's turns, in order."""
     positions: list[int]
@@ -147,6 +149,7 @@ def build_outline(transcript: TranscriptView) -> SessionOutline:
         head.title,
         transcript.timeline.get_branch(transcript.leaf).leaf,
         transcript.count,
+        transcript.turn_total,
         [chapter.turn for _, chapter in turns],
         [position for position, _ in turns],
         build_minimap_strip(turns, transcript.count),
@@ -274,7 +277,7 @@ def _to_agent_outline(transcript: TranscriptView, item: TimelineAgent) -> AgentO
 
 
 MAX_TREE_AGENTS = 500
-"""The page lists this many sub-agents at first."""
+"""The page lists this many sub-agents at a time: the browser lays them out within 100 ms."""
 MAX_TREE_LEVELS = 12
 """Sub-agents below this level, or in a circle, are listed at the top."""
 
@@ -287,24 +290,31 @@ class AgentBranch(NamedTuple):
 
 
 class AgentTree(NamedTuple):
-    """The sub-agents of a transcript, in time order."""
+    """One page of the sub-agents of a transcript, in time order."""
 
     roots: list[AgentBranch]
+    """Those of the page that no other one on the page started."""
     total: int
-    left_out: int
-    """How many of the newest are left out."""
+    end: int
+    """How many have been listed up to the end of this page."""
+
+    @property
+    def left_out(self) -> int:
+        """How many newer ones are on later pages."""
+        return self.total - self.end
 
 
-def build_agent_tree(transcript: TranscriptView, limit: int = MAX_TREE_AGENTS) -> AgentTree:
-    """Nest sub-agents below the one that started them."""
+def build_agent_tree(transcript: TranscriptView, first: int = 0) -> AgentTree:
+    """Nest one page of the sub-agents below those that started them, from a place in time order on."""
     agents = sorted(_list_own_agents(transcript), key=lambda agent: to_epoch_seconds(agent.started) or 0.0)
-    known = {agent.agent_id: AgentBranch(agent, []) for agent in agents[:limit]}
+    end = min(first + MAX_TREE_AGENTS, len(agents))
+    known = {agent.agent_id: AgentBranch(agent, []) for agent in agents[first:end]}
     roots: list[AgentBranch] = []
     for branch in known.values():
         parent = known.get(branch.agent.parent_agent_id or "")
         is_rooted = parent is None or _count_levels_above(branch, known) > MAX_TREE_LEVELS
         (roots if is_rooted or parent is None else parent.children).append(branch)
-    return AgentTree(roots, len(agents), len(agents) - len(known))
+    return AgentTree(roots, len(agents), end)
 
 
 def _list_own_agents(transcript: TranscriptView) -> list[AgentOutline]:

@@ -14,13 +14,10 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from turnlog.entries.entry import Entry
 from turnlog.errors import NotFound
 from turnlog.render.card import Picture
 from turnlog.render.pictures import find_picture as held_picture
-from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import TimelineItem
-from turnlog.web.reading.transcript_view import TranscriptView, open_transcript_view
+from turnlog.web.reading.transcript_lines import open_transcript_line
 
 _PDF_MAGIC = b"%PDF-"
 _UNSAFE_CHARS = re.compile(r"[^A-Za-z0-9._ -]+")
@@ -93,8 +90,10 @@ def _decode_base64(data: str) -> bytes | None:
 
 
 def send_picture(request: Request) -> Response:
-    transcript = open_transcript_view(request)
-    picture = _find_picture(transcript, request.path_params["offset"], request.path_params["place"])
+    line = open_transcript_line(request)
+    entry = line.find_entry(excerpt := line.read_excerpt())
+    body = excerpt.session.read_body(entry) if entry else {}
+    picture = held_picture(body, line.place.offset, request.path_params["place"])
     file = to_picture_file(picture) if picture is not None else None
     if file is None:
         raise NotFound("no picture at this offset")
@@ -102,10 +101,3 @@ def send_picture(request: Request) -> Response:
     headers = {"content-disposition": f'{disposition}; filename="{file.name}"'}
     kind = file.media_type if file.is_image else "application/octet-stream"
     return Response(file.data, media_type=kind, headers=headers)
-
-
-def _find_picture(transcript: TranscriptView, offset: int, place: int) -> Picture | None:
-    item = TimelineItem("", "meta", None, [transcript.find_line(offset)])
-    excerpt: Excerpt = transcript.timeline.read_excerpt([item])
-    entry = excerpt.find_item_at(offset)
-    return held_picture(excerpt.session.read_body(entry), offset, place) if isinstance(entry, Entry) else None

@@ -41,6 +41,8 @@ class ReplayScore(Struct):
     """Silences are shortened to this many seconds."""
     turns: list[int]
     """The numbers of the turns, in order."""
+    turn_total: int
+    """The number of turns on all branches."""
     positions: list[int]
     """The position of each turn's first item."""
     compactions: list[int]
@@ -93,6 +95,7 @@ def build_replay_score(transcript: TranscriptView, max_gap: float = DEFAULT_MAX_
         elapsed=[int(time.elapsed) for time in times],
         max_gap=max_gap,
         turns=[chapter.turn for _, chapter in transcript.turns],
+        turn_total=transcript.turn_total,
         positions=[position for position, _ in transcript.turns],
         compactions=sorted(transcript.compactions.values()),
         steps=steps,

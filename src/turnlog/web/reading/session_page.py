@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from starlette.exceptions import HTTPException
@@ -13,24 +11,22 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.demo import is_demo
-from turnlog.entries.entry import Entry
-from turnlog.entries.reader import FileSource
 from turnlog.errors import NotFound
 from turnlog.render.html_escape import escape_to_markup
 from turnlog.render.markdown import render_markdown as as_markdown
 from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.render.text import render_text as as_text
 from turnlog.render.tree import render_tree
-from turnlog.session.timeline.timeline import TimelineItem
 from turnlog.store.timelines.kept_timeline import KeptTimeline
 from turnlog.web.answers import build_html_response, build_json_response, get_machine, render_page
-from turnlog.web.navigation.session_names import is_whole_ref, redirect_to_session
 from turnlog.web.reading import windows
+from turnlog.web.reading.branch_choices import list_branch_choices
 from turnlog.web.reading.links import key_prefix
 from turnlog.web.reading.outline import MAX_TURNS, build_agent_tree, build_outline, build_turn_filter, list_turns
 from turnlog.web.reading.overview import send_next_error, show_context_chart
 from turnlog.web.reading.pictures import send_picture
 from turnlog.web.reading.text_search import find_text
+from turnlog.web.reading.transcript_lines import open_transcript_line
 from turnlog.web.reading.transcript_view import TranscriptView, open_transcript_view
 from turnlog.web.reading.windows import TEMPLATE_FUNCTIONS
 from turnlog.web.reading.windows import build_page_views as views_of
@@ -64,29 +60,22 @@ _MAX_SHOWN_BYTES = 2 << 20
 
 def show_raw_entry(request: Request) -> Response:
     """GET /s/{ref}/raw/{offset}: send the bytes of an entry; with `format=html`, a fragment that shows them."""
-    transcript = open_transcript_view(request)
-    place = transcript.find_line(request.path_params["offset"])
-    source = FileSource(transcript.timeline.path)
-    try:
-        data = source.read(*place).rstrip(b"\r\n")
-    finally:
-        source.close()
-    excerpt = transcript.timeline.read_excerpt([TimelineItem("", "meta", None, [place])])
-    entry = excerpt.find_item_at(place.offset)
-    is_json = isinstance(entry, Entry)
+    line = open_transcript_line(request)
+    data, excerpt = line.read_bytes(), line.read_excerpt()
+    entry = line.find_entry(excerpt)
     if request.query_params.get("format") != "html":
-        return Response(data, media_type="application/json" if is_json else _TEXT_MEDIA_TYPE)
+        return Response(data, media_type="application/json" if entry else _TEXT_MEDIA_TYPE)
     return render_page(
         request,
         "session_raw.html",
         **TEMPLATE_FUNCTIONS,
-        tree=render_tree(excerpt.session.read_body(entry)) if isinstance(entry, Entry) else None,
+        tree=render_tree(excerpt.session.read_body(entry)) if entry else None,
         bytes=escape_to_markup(data[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")),
         is_cut=len(data) > _MAX_SHOWN_BYTES,
-        offset=place.offset,
+        offset=line.place.offset,
         size=len(data),
-        address=f"/s/{transcript.session.ref}/raw/{place.offset}{transcript.build_agent_query()}",
-        name=" ".join(filter(None, (entry.type, entry.kind))) if isinstance(entry, Entry) else "broken line",
+        address=line.address,
+        name=" ".join(filter(None, (entry.type, entry.kind))) if entry else "broken line",
     )
 
 
@@ -118,15 +107,10 @@ SESSION_ACTIONS = (
     ("delete", "Delete…", "Move it to the trash, from where it can be restored"),
 )
 """The actions of the menu: verb, label, and what it does."""
-_FRESH_SECONDS = 60.0
-"""A file written less than this long ago is probably still being written."""
 
 
 def show_session(request: Request) -> Response:
     """GET /s/{ref} and GET /s/{ref}/agent/{agent}: render the page with one window."""
-    if not is_whole_ref(ref := request.path_params["ref"]):
-        agent = request.path_params.get("agent")
-        return redirect_to_session(request, ref, suffix=f"/agent/{quote(agent, safe='')}" if agent else "")
     is_at_start = not request.query_params.keys() & {"at", "turn", "window"}
     transcript = open_transcript_view(request, soon=is_at_start)
     n = _find_first_window(request, transcript)
@@ -142,12 +126,12 @@ def show_session(request: Request) -> Response:
         window=windows.build_window(transcript, n),
         windows=windows.count_windows(transcript),
         size=windows.ITEMS_PER_WINDOW,
-        turns=len(transcript.turns),
+        turns=transcript.turn_total,
+        branch_turns=len(transcript.turns),
         agents=build_agent_tree(transcript),
         actions=SESSION_ACTIONS,
-        branches=_list_branches(transcript),
+        branches=list_branch_choices(head, transcript.timeline.get_branch(transcript.leaf).leaf),
         is_made_up=is_demo(transcript.session.path),
-        is_live=_is_live(transcript),
     )
 
 
@@ -170,37 +154,17 @@ def _find_first_window(request: Request, transcript: TranscriptView) -> int:
     return min((position or 0) // windows.ITEMS_PER_WINDOW, windows.count_windows(transcript) - 1)
 
 
-def _list_branches(transcript: TranscriptView) -> list[tuple[str, str, bool]]:
-    """List the branches to choose from: leaf, label, and whether the branch is selected."""
-    selected = transcript.timeline.get_branch(transcript.leaf).leaf
-    choices = []
-    for number, line in enumerate(transcript.head.branches, start=1):
-        last = next((c for place in reversed(line.chapters) if (c := transcript.head.chapters[place]).turn), None)
-        label = f"{number}: {last.title[:60] or last.kind}" if last else str(number)
-        choices.append((line.leaf, label + (" (current)" if line.is_current else ""), line.leaf == selected))
-    return choices
-
-
-def _is_live(transcript: TranscriptView) -> bool:
-    try:
-        return (
-            not transcript.agent
-            and not transcript.session.is_gone
-            and time.time() - transcript.session.path.stat().st_mtime < _FRESH_SECONDS
-        )
-    except OSError:
-        return False
-
-
 def show_agent_tree(request: Request) -> Response:
-    """GET /s/{ref}/agents and GET /s/{ref}/agent/{agent}/agents: send all sub-agents as a fragment."""
+    """GET /s/{ref}/agents and GET /s/{ref}/agent/{agent}/agents: send a page of the sub-agents as a fragment."""
     transcript = open_transcript_view(request)
+    text = request.query_params.get("first", "")
+    first = int(text) if text.isdecimal() and len(text) < 9 else 0
     return render_page(
         request,
         "session_agents.html",
         **windows.TEMPLATE_FUNCTIONS,
         transcript=transcript,
-        agents=build_agent_tree(transcript, len(transcript.main.agents)),
+        agents=build_agent_tree(transcript, min(first, len(transcript.main.agents))),
     )
 
 

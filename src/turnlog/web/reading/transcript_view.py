@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -17,7 +18,8 @@ from weakref import WeakKeyDictionary
 from starlette.requests import Request
 
 from turnlog.errors import NotFound
-from turnlog.session.timeline.timeline import Chapter, FillStep, LinePlace, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.session.timeline.timeline import Chapter, FillStep, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.session.turns import RESUME_GAP
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import SessionManifest
 from turnlog.store.archive.restore import resolve_restore_path, restore_generation
@@ -57,7 +59,7 @@ def _remove_old_copies(newest: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-_MAX_AGENT_ID_CHARS = 300
+MAX_AGENT_ID_CHARS = 300
 _ITEMS_PER_READ = 1_280
 _COMPACTION_POSITIONS: WeakKeyDictionary[KeptTimeline, dict[str | None, dict[str, int]]] = WeakKeyDictionary()
 """The positions of compactions, remembered with the timeline because finding them reads all items."""
@@ -74,7 +76,13 @@ class TranscriptView:
     """One sequence of items: a branch of a session or of a sub-agent."""
 
     def __init__(
-        self, session: IndexedSession, timeline: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
+        self,
+        session: IndexedSession,
+        timeline: KeptTimeline,
+        leaf: str | None,
+        agent: str | None,
+        main: TimelineHead,
+        gap: timedelta = RESUME_GAP,
     ) -> None:
         self.session = session
         self.timeline = timeline
@@ -83,6 +91,8 @@ class TranscriptView:
         self.agent = agent
         self.main = main
         """The session's head; the same as `head` unless this is a sub-agent."""
+        self.gap = gap
+        """The minimum pause before a turn that counts as a resumption."""
 
     @property
     def head(self) -> TimelineHead:
@@ -107,6 +117,16 @@ class TranscriptView:
     def turns(self) -> list[tuple[int, Chapter]]:
         """The chapters that are turns."""
         return [pair for pair in self.chapters if pair[1].turn]
+
+    @cached_property
+    def chapters_by_turn(self) -> dict[int, Chapter]:
+        """The turns of all branches by their numbers."""
+        return {chapter.turn: chapter for chapter in self.head.chapters if chapter.turn}
+
+    @cached_property
+    def turn_total(self) -> int:
+        """The number of turns on all branches, which is also the highest number that a turn can have."""
+        return max(self.chapters_by_turn, default=0)
 
     @cached_property
     def agents_by_turn(self) -> Counter[int]:
@@ -181,14 +201,6 @@ class TranscriptView:
                 return ItemLocation(item, position, leaf) if is_there else None
         return None
 
-    def find_line(self, offset: int) -> LinePlace:
-        """Return the line that starts at an offset; raise `NotFound` if there is none."""
-        where = self.locate_line(offset)
-        for place in (*where.item.lines, *where.item.results) if where else ():
-            if place[0] == offset:
-                return LinePlace(*place)
-        raise NotFound(f"no entry starts at offset {offset}")
-
 
 def agent_address(ref: str, agent: str) -> str:
     return f"/s/{ref}/agent/{quote(agent, safe='', errors='replace')}"
@@ -211,7 +223,7 @@ def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptV
     leaf = request.query_params.get("branch") or None
     if session.is_gone:
         session = session._replace(path=restore_archived_copy(machine, session))
-    if agent is not None and len(agent) > _MAX_AGENT_ID_CHARS:
+    if agent is not None and len(agent) > MAX_AGENT_ID_CHARS:
         raise NotFound("no such sub-agent")
     is_hasty = soon and agent is None and leaf is None
     main = (
@@ -220,4 +232,4 @@ def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptV
     timeline = machine.timelines.get_timeline(session.path, agent) if agent else main
     if leaf is not None:
         timeline.get_branch(leaf)
-    return TranscriptView(session, timeline, leaf, agent, main.head)
+    return TranscriptView(session, timeline, leaf, agent, main.head, machine.gap)

@@ -16,6 +16,7 @@ from turnlog.render.view_builder import build_item_views
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Chapter, Fork, TimelineItem
+from turnlog.session.turns import RoundType
 from turnlog.web import amounts
 from turnlog.web.amounts import format_datetime_attribute, format_local_time
 from turnlog.web.answers import load_templates
@@ -55,13 +56,30 @@ TEMPLATE_FUNCTIONS: dict[str, Any] = {
 """The functions with which the session templates format amounts and times."""
 
 
+class TurnRound(NamedTuple):
+    """How a turn relates to the one before it."""
+
+    name: RoundType
+    words: str
+    explanation: str
+
+
+class TurnWork(NamedTuple):
+    """A part of what a turn consists of."""
+
+    words: str
+    failed: int
+    """How many of them failed."""
+
+
 class TurnHeading(NamedTuple):
     chapter: Chapter
     address: str
     level: int
     title: str
-    work: str
+    work: list[TurnWork]
     """What the turn consists of: `3 thoughts, 21 calls (1 failed), 1 sub-agent`."""
+    round: TurnRound
 
 
 class ForkWay(NamedTuple):
@@ -140,20 +158,34 @@ def _find_headings(transcript: TranscriptView, first: int, count: int, level: in
         if position >= first + count:
             return
         if chapter.turn:
-            title, work = read_turn_title(chapter), describe_turn_work(chapter, transcript.agents_by_turn[chapter.turn])
-            yield position, TurnHeading(chapter, transcript.turn_link(chapter.turn), level, title, work)
+            title, work = read_turn_title(chapter), list_turn_work(chapter, transcript.agents_by_turn[chapter.turn])
+            link, turn_round = transcript.turn_link(chapter.turn), describe_round(transcript, chapter)
+            yield position, TurnHeading(chapter, link, level, title, work, turn_round)
 
 
-def describe_turn_work(chapter: Chapter, agents: int = 0) -> str:
-    """Say what a turn consists of, in words."""
-    failed = f" ({chapter.errors:,} failed)" if chapter.errors else ""
-    parts = [
-        amounts.format_count(chapter.thoughts, "thought") if chapter.thoughts else "",
-        amounts.format_count(chapter.calls, "call") + failed if chapter.calls else "",
-        amounts.format_count(chapter.errors, "error") if chapter.errors and not chapter.calls else "",
-        amounts.format_count(agents, "sub-agent") if agents else "",
+def describe_round(transcript: TranscriptView, chapter: Chapter) -> TurnRound:
+    """Say whether a turn starts the session, follows the turn before it, or resumes the session after a pause."""
+    before = transcript.chapters_by_turn.get(chapter.turn - 1)
+    if chapter.turn == 1:
+        return TurnRound("new_session", "new session", "The first turn of the session")
+    seconds = count_seconds_between(before.ended if before else None, chapter.started)
+    if seconds is None:
+        return TurnRound("new_round", "new round", "When the turn before it ended is unknown")
+    pause = amounts.format_seconds(max(seconds, 0))
+    if seconds > transcript.gap.total_seconds():
+        return TurnRound("resume", f"resumed after {pause}", f"The turn before it ended {pause} earlier")
+    return TurnRound("new_round", "new round", f"Follows the turn before it after {pause}")
+
+
+def list_turn_work(chapter: Chapter, agents: int = 0) -> list[TurnWork]:
+    """List what a turn consists of, in words."""
+    counts = [
+        (chapter.thoughts, "thought", 0),
+        (chapter.calls, "call", chapter.errors),
+        (0 if chapter.calls else chapter.errors, "error", 0),
+        (agents, "sub-agent", 0),
     ]
-    return ", ".join(filter(None, parts))
+    return [TurnWork(amounts.format_count(count, noun), failed) for count, noun, failed in counts if count]
 
 
 def _find_fork_switches(

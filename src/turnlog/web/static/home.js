@@ -1,6 +1,6 @@
 // The list of sessions: filters as you type, loads rows as you scroll, and grows with the index.
 import { json, load } from "./fragment.js";
-import { manageColumns } from "./home/columns.js";
+import { closeOutside, manageColumns } from "./home/columns.js";
 import { refreshDashboard, startDashboard } from "./home/dashboard.js";
 import { watchHealth } from "./home/health.js";
 import { showIndexProgress } from "./home/index_progress.js";
@@ -193,7 +193,8 @@ form.addEventListener("submit", (event) => {
   reloadRows();
 });
 field.addEventListener("input", onInput);
-for (const control of form.querySelectorAll("select, [name=group]")) control.addEventListener("change", reloadRows);
+for (const control of form.querySelectorAll("select, [name=group], [type=date]")) control.addEventListener("change", reloadRows);
+closeOutside(document.getElementById("facets"));
 manageColumns(document.getElementById("columns"), table);
 startDashboard();
 document.addEventListener("turnlog:state", (event) => followIndex(event.detail));

@@ -114,11 +114,11 @@ function listPages() {
 }
 
 function listActions() {
-  return [...document.querySelectorAll(".actions-menu [data-verb], .session-bar .resume")].map((button) => ({
-    title: button.querySelector(".verb")?.textContent ?? button.getAttribute("aria-label"),
-    note: button.querySelector("small")?.textContent ?? "",
+  return [...document.querySelectorAll(".actions-menu [data-verb], .actions-menu menu a, .session-bar .resume")].map((action) => ({
+    title: action.querySelector(".verb")?.textContent ?? action.getAttribute("aria-label"),
+    note: action.querySelector("small")?.textContent ?? "",
     icon: "action",
-    act: () => button.click(),
+    ...(action.href ? { address: action.getAttribute("href") } : { act: () => action.click() }),
   }));
 }
 
@@ -131,7 +131,13 @@ function listSettings() {
     rows.push({ title: `Show or hide: ${title}`, note: "setting", icon: "setting", act: () => button.click() });
   }
   for (const choice of document.querySelectorAll(".session-bar [name=density]:not(:checked)")) {
-    rows.push({ title: `How much to show: ${choice.value}`, note: "setting", icon: "setting", act: () => choice.click() });
+    rows.push({ title: `How much to show: ${choice.value}`, note: "setting of density", icon: "setting", act: () => choice.click() });
+  }
+  const overview = document.querySelector("#dashboard:not([hidden]) > summary");
+  if (overview) rows.push({ title: "Show or hide: Overview", note: "setting", icon: "setting", act: () => overview.click() });
+  for (const box of document.querySelectorAll("#columns [data-column], #filters [name=group]")) {
+    const title = box.name === "group" ? "Group by project" : `Column ${box.parentElement.textContent.trim()}`;
+    rows.push({ title: `${title}: ${box.checked ? "off" : "on"}`, note: "setting", icon: "setting", act: () => box.click() });
   }
   return rows;
 }

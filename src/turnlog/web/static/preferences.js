@@ -48,6 +48,11 @@ export function readPreference(name, fallback = null) {
   return values[name] ?? fallback;
 }
 
+/** Return the remembered values whose names start with a text, as pairs of name and value. */
+export function listPreferences(prefix) {
+  return Object.entries(values).filter(([name]) => name.startsWith(prefix));
+}
+
 /** Remember a value, which is anything that JSON can hold; null forgets it. */
 export function savePreference(name, value) {
   if (JSON.stringify(values[name] ?? null) === JSON.stringify(value)) return;

@@ -113,7 +113,7 @@ function update() {
     play.title = `${word} (Space)`;
   }
   setText(one(".clock"), `${formatClock(deck.clock)} / ${formatClock(deck.elapsed.at(-1) ?? 0)}`);
-  setText(one(".where"), deck.turn ? `Turn ${deck.turn.toLocaleString("en")} of ${(deck.turns.at(-1) ?? 0).toLocaleString("en")}` : "Start");
+  setText(one(".where"), deck.turn ? `Turn ${deck.turn.toLocaleString("en")} of ${deck.turnTotal.toLocaleString("en")}` : "Start");
   one("[name=speed]").value = String(deck.speed);
   updateMeter();
 }

@@ -12,6 +12,7 @@ import { Find } from "./session/find.js";
 import { Folds } from "./session/folds.js";
 import { Here } from "./session/here.js";
 import { Jump } from "./session/jump.js";
+import { LiveState, showLiveChip } from "./session/live_state.js";
 import { Minimap } from "./session/minimap.js";
 import { Outline } from "./session/outline.js";
 import { Place } from "./session/place.js";
@@ -114,7 +115,10 @@ const chart = new Chart(one("section.chart"), {
   address: (by) => `${address}/context${query({ by })}`,
   button: one("[data-toggle=chart]"),
 });
-const rail = new Rail(one(".rail"), { ref: root.dataset.ref, notify });
+const liveState = new LiveState();
+const liveChip = one(".chip.live");
+if (liveChip) liveState.subscribe((rows) => showLiveChip(liveChip, rows.get(root.dataset.ref)));
+const rail = new Rail(one(".rail"), { ref: root.dataset.ref, notify, liveState });
 const showTab = watchTabs(one(".outline"));
 
 let known = null;
@@ -131,13 +135,9 @@ const here = new Here({
   },
 });
 
-// On a branch, turns keep their numbers: the last of seven turns may be turn 8.
+// Turns have the same numbers on all branches, so the total is that of the whole session.
 function describeTurn(turn) {
-  const place = known ? known.numbers.indexOf(turn) + 1 : turn;
-  const count = Number(root.dataset.turns);
-  const name = `Turn ${turn.toLocaleString("en")}`;
-  if (known && place !== turn) return `${name}, ${place.toLocaleString("en")} of ${count.toLocaleString("en")}`;
-  return `${name} of ${count.toLocaleString("en")}`;
+  return `Turn ${turn.toLocaleString("en")} of ${Number(known?.turn_total ?? root.dataset.turns).toLocaleString("en")}`;
 }
 
 // Load what is not needed for reading last.

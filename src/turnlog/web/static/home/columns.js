@@ -1,4 +1,4 @@
-// The menu of columns; the choice is remembered.
+// The menus above the list; the choice of columns is remembered.
 import { onPreference, savePreference } from "../preferences.js";
 
 const NAME = "home.columns";
@@ -22,6 +22,11 @@ export function manageColumns(menu, table) {
     for (const box of boxes) box.checked = chosen?.includes(box.dataset.column) ?? box.defaultChecked;
     show();
   });
+  closeOutside(menu);
+}
+
+/** Close an open menu on a click elsewhere and on Escape. */
+export function closeOutside(menu) {
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
   });

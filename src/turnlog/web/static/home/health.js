@@ -62,6 +62,7 @@ function offerHealth(row) {
 function showHealth(row, health) {
   if (!health) return;
   row.querySelector(".turn-count").textContent = health.turns;
+  row.querySelector(".turns .unit").textContent = health.turns === 1 ? " turn" : " turns";
   const number = health.errors || health.warnings;
   const cell = row.querySelector("td.health");
   const kind = { error: "bad", warning: "warn", healthy: "good" }[health.verdict];

@@ -1,4 +1,4 @@
-// Enemies: what failed flies at whoever is to blame, and hurts only when it arrives.
+// Enemies: a failure flies at the actor that caused it, and hurts only when it arrives.
 
 import { start } from "./animations.js";
 import { addBurst, addLast, chance, findActor, toThousandths } from "./heroes.js";

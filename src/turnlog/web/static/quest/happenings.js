@@ -181,7 +181,7 @@ function useTool(state, hero, event, anim, colour) {
   addLast(hero.thrown, item, MAX_THROWN);
 }
 
-/** The model has answered: the storm is over, and whoever acts is awake. Returns who acts. */
+/** The model has answered: the storm is over, and the actor wakes up. Returns the actor. */
 function actOut(state, hero, event, anim) {
   const actor = findActor(hero, event);
   if (!actor) return null;

@@ -4,8 +4,8 @@
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16, 32];
 
 export class Deck {
-  constructor({ at, elapsed, kinds, turns, positions }) {
-    Object.assign(this, { at, elapsed, kinds, turns, positions });
+  constructor({ at, elapsed, kinds, turns, turn_total: turnTotal, positions }) {
+    Object.assign(this, { at, elapsed, kinds, turns, turnTotal, positions });
     this.now = 0;
     this.speed = 1;
     this.isPlaying = false;

@@ -31,12 +31,34 @@ export function watchTabs(panel) {
     });
   }
   panel.addEventListener("click", async (event) => {
-    const button = event.target.closest(".all-agents");
+    const button = event.target.closest(".more-agents button");
     if (!button) return;
     button.disabled = true;
-    panel.querySelector(".agents").replaceChildren(await load(button.dataset.address));
+    try {
+      addAgents(panel.querySelector(".agents"), await load(button.dataset.address));
+    } catch (error) {
+      button.disabled = false;
+      button.nextElementSibling.textContent = error.message;
+    }
   });
   return (name) => choose(tabs.find((tab) => tab.getAttribute("aria-controls") === name));
+}
+
+// The next page of sub-agents: each goes below the one that started it, which an earlier page may have listed.
+function addAgents(place, content) {
+  const tree = place.querySelector(".agent-tree");
+  for (const row of content.querySelectorAll(".agent-tree > li")) {
+    const parent = row.dataset.parent && tree.querySelector(`li[data-agent="${CSS.escape(row.dataset.parent)}"]`);
+    if (!parent) {
+      tree.append(row);
+      continue;
+    }
+    const list = parent.querySelector(":scope > ul") ?? parent.appendChild(document.createElement("ul"));
+    list.append(row);
+  }
+  const more = content.querySelector(".more-agents");
+  place.querySelector(".more-agents").remove();
+  if (more) place.append(more);
 }
 
 async function loadAgent(details) {

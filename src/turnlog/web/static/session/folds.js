@@ -2,9 +2,11 @@
 // and calls. Everything also applies to windows that load later.
 
 import { onPreference, readPreference, savePreference } from "../preferences.js";
-import { keepPosition } from "./windows.js";
+import { keepPosition, topLine } from "./windows.js";
 
 const FOLDS = { thinking: "details.thinking", cards: "details.card, .item details:not(.agent):not(.thinking)" };
+const PARTS = ".window > article.item, .window > .turn-head";
+const STEP_FOLDS = 150;
 export const DENSITIES = ["reading", "steps", "everything"];
 
 export class Folds {
@@ -13,6 +15,7 @@ export class Folds {
     this.buttons = buttons;
     this.choices = choices;
     this.density = choices.length ? readDensity() : "reading";
+    this.change = 0; // counts the changes, so that a later one ends an earlier one
     this.turns = new Map(); // turns whose fold differs from the density
     const isEverything = this.density === "everything";
     this.on = { thinking: isEverything, cards: isEverything, meta: isEverything || readPreference("meta", false) };
@@ -27,11 +30,33 @@ export class Folds {
 
   toggle(name) {
     this.on[name] = !this.on[name];
-    keepPosition(() => {
-      if (name in FOLDS) for (const details of this.root.querySelectorAll(FOLDS[name])) details.open = this.on[name];
-      this.#update();
-    });
+    this.#update();
+    if (name in FOLDS) this.#changeAll((part) => setOpen(part, FOLDS[name], this.on[name]));
     if (name === "meta") savePreference("meta", this.on.meta);
+  }
+
+  // Change what is in view at once, and the rest in steps: the windows that are loaded may hold thousands of cards.
+  #changeAll(change) {
+    const latest = ++this.change;
+    const parts = [...this.root.querySelectorAll(PARTS)].filter((part) => !part.parentElement.closest(PARTS));
+    const [visible, others] = [[], []];
+    for (const part of parts) (isInView(part) ? visible : others).push(part);
+    keepPosition(() => visible.forEach(change));
+    const proceed = () => {
+      if (latest !== this.change || !others.length) return;
+      keepPosition(() => {
+        let folds = 0;
+        while (others.length && folds < STEP_FOLDS) {
+          const part = others.shift();
+          folds += 1 + part.getElementsByTagName("details").length;
+          change(part);
+        }
+      });
+      next();
+    };
+    // Each step is laid out before the next one.
+    const next = () => requestAnimationFrame(() => setTimeout(proceed));
+    next();
   }
 
   /** Choose how much to show; the choice is remembered. */
@@ -47,17 +72,15 @@ export class Folds {
 
   #showDensity(density) {
     if (density === this.density) return;
-    const wasEverything = this.density === "everything";
+    const isOn = density === "everything";
+    const isOther = isOn || this.density === "everything";
     this.density = density;
     this.turns.clear();
-    keepPosition(() => {
-      if (wasEverything || density === "everything") {
-        const isOn = density === "everything";
-        this.on = { thinking: isOn, cards: isOn, meta: isOn || readPreference("meta", false) };
-        for (const selector of Object.values(FOLDS)) for (const details of this.root.querySelectorAll(selector)) details.open = isOn;
-      }
-      this.#apply(this.root);
-      this.#update();
+    if (isOther) this.on = { thinking: isOn, cards: isOn, meta: isOn || readPreference("meta", false) };
+    keepPosition(() => this.#update());
+    this.#changeAll((part) => {
+      if (isOther) for (const selector of Object.values(FOLDS)) setOpen(part, selector, isOn);
+      this.#apply(part);
     });
   }
 
@@ -65,7 +88,7 @@ export class Folds {
   toggleTurn(turn) {
     if (!turn) return;
     this.turns.set(turn, !this.isFolded(turn));
-    keepPosition(() => this.#apply(this.root));
+    this.#changeAll((part) => Number(part.dataset.turn) === turn && this.#apply(part));
   }
 
   isFolded(turn) {
@@ -77,10 +100,10 @@ export class Folds {
       if (this.on[name]) for (const details of root.querySelectorAll(selector)) details.open = true;
     }
     if (!this.choices.length) return;
-    for (const article of root.querySelectorAll(".window > article.item[data-turn]")) {
+    for (const article of withSelf(root, ".window > article.item[data-turn]")) {
       if (!article.closest(".nested")) this.#foldItem(article, this.isFolded(Number(article.dataset.turn)));
     }
-    for (const head of root.querySelectorAll(".turn-head")) {
+    for (const head of withSelf(root, ".turn-head")) {
       const isFolded = this.isFolded(Number(head.dataset.turn));
       head.querySelector(".turn-fold")?.setAttribute("aria-expanded", String(!isFolded));
     }
@@ -115,6 +138,20 @@ export class Folds {
     for (const [name, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.on[name]);
     for (const choice of this.choices) choice.checked = choice.value === this.density;
   }
+}
+
+function isInView(part) {
+  const { top, bottom } = part.getBoundingClientRect();
+  return bottom > topLine() && top < innerHeight;
+}
+
+function setOpen(part, selector, isOpen) {
+  for (const details of part.querySelectorAll(selector)) details.open = isOpen;
+}
+
+function withSelf(root, selector) {
+  const inside = [...root.querySelectorAll(selector)];
+  return root.matches?.(selector) ? [root, ...inside] : inside;
 }
 
 function readDensity() {

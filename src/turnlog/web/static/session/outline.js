@@ -30,8 +30,9 @@ export class Outline {
     panel.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   }
 
-  async fill({ numbers }) {
+  async fill({ numbers, turn_total: turnTotal }) {
     this.numbers = numbers;
+    this.turnTotal = turnTotal;
     await this.filter();
     this.rows.classList.add("windowed");
     this.#draw(true);
@@ -52,8 +53,8 @@ export class Outline {
     if (this.filters !== filters) return;
     this.pages = new Map([[0, found.turns]]);
     this.total = found.total;
-    const all = this.numbers.length;
-    this.count.textContent = found.total === all ? formatCount(all, "turn") : `${found.total.toLocaleString("en")} of ${formatCount(all, "turn")}`;
+    const all = formatCount(this.numbers.length, "turn") + (this.numbers.length < this.turnTotal ? " on this branch" : "");
+    this.count.textContent = found.total === this.numbers.length ? all : `${found.total.toLocaleString("en")} of ${all}`;
     // Browsers cut taller elements.
     this.rows.style.height = `${Math.min(found.total * ROW_PX, MAX_HEIGHT_PX)}px`;
     this.list.scrollTop = 0;

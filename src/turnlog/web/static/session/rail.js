@@ -1,14 +1,13 @@
 // The rail of sessions: loaded when it is first shown, filtered by the server, with a dot for sessions that are live.
 
-import { json, load } from "../fragment.js";
+import { load } from "../fragment.js";
 import { readPreference, savePreference } from "../preferences.js";
 
 const INPUT_DELAY_MS = 150;
-const LIVE_POLL_MS = 15_000;
 const LIVE_WORDS = { needs: "needs you", working: "working" };
 
 export class Rail {
-  constructor(panel, { ref, notify }) {
+  constructor(panel, { ref, notify, liveState }) {
     this.panel = panel;
     this.ref = ref;
     this.notify = notify;
@@ -28,12 +27,15 @@ export class Rail {
     });
     this.list.addEventListener("click", (event) => event.target.closest(".more") && this.#more(event.target.closest(".more")));
     document.addEventListener("turnlog:indexed", () => this.loaded && this.#reload());
-    document.addEventListener("visibilitychange", () => this.#showLive());
+    liveState.subscribe((rows) => {
+      this.live = rows;
+      this.#mark();
+    });
   }
 
   /** Load the sessions around the current one, once. */
   async show() {
-    this.loaded ??= this.#reload().then(() => this.#showLive());
+    this.loaded ??= this.#reload();
     return this.loaded;
   }
 
@@ -58,11 +60,18 @@ export class Rail {
       if (first > 0) parts.unshift(button(`${first.toLocaleString("en")} newer`, Math.max(0, first - 200)));
       if (last < total) parts.push(button(`${(total - last).toLocaleString("en")} older`, last));
       this.list.replaceChildren(...parts);
-      this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
+      this.#center();
       this.#mark();
     } catch (error) {
       this.list.textContent = error.message;
     }
+  }
+
+  // Bring the current session into the middle of the list. The page itself must not move, as with scrollIntoView.
+  #center() {
+    const row = this.list.querySelector("[aria-current]")?.getBoundingClientRect();
+    const box = this.list.getBoundingClientRect();
+    if (row) this.list.scrollTop += row.top + row.height / 2 - box.top - box.height / 2;
   }
 
   async #more(pressed) {
@@ -89,18 +98,6 @@ export class Rail {
     const target = links[here + direction];
     if (target) location.assign(target.href);
     else this.notify(direction > 0 ? "This is the oldest session here." : "This is the newest session.");
-  }
-
-  async #showLive() {
-    clearTimeout(this.liveTimer);
-    if (document.hidden || !this.loaded || !this.panel.checkVisibility()) return;
-    try {
-      this.live = new Map((await json("/api/live")).sessions.map((row) => [row.ref, row]));
-      this.#mark();
-    } catch {
-      // Without the board, the rail has no dots.
-    }
-    this.liveTimer = setTimeout(() => this.#showLive(), LIVE_POLL_MS);
   }
 
   #mark() {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, edit, first, fleet, live, mcp, quest, read, search, store, strip, trace, web
+from . import agent, console, edit, first, fleet, live, mcp, pages, quest, read, search, store, strip, trace, web
 from .measure import BenchmarkError
 
 PARTS = {
@@ -21,8 +21,10 @@ PARTS = {
     **edit.PARTS,
     **strip.PARTS,
     **web.PARTS,
+    **pages.PARTS,
     **trace.PARTS,
     **agent.PARTS,
+    **console.PARTS,
     **live.PARTS,
     **mcp.PARTS,
     **fleet.PARTS,

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
 
+from .console import measure_peak_memory
 from .measure import ROOT, BenchmarkError, Cost, Program, run_program
 from .report import TURNLOG, Gate, Goal, Part, Report, build_task, format_table
 
@@ -39,13 +40,15 @@ def measure_oneshot(runs: int, _: float) -> Report:
         body.write_bytes(_capture_request(place / "first"))
         with _run_scripted_server(place / "scenario.json") as url:
             programs = {_BARE: _build_bare_command(url, body), _TURNLOG: _build_turnlog_command(place / "ours", url)}
-            if missing((NEWEST,)):
+            if list_missing_clients((NEWEST,)):
                 yield f"  skipped: Claude Code {NEWEST} is not installed; `make interop` installs it"
             else:
                 programs[_CLIENT] = _build_client_command(place / "real", url)
             costs = _measure_medians(programs, max(runs, 5) * 3)
+            memory = measure_peak_memory(programs[_TURNLOG])
     yield "  medians"
     yield from format_table(costs, _BARE)
+    yield Goal("MB, turnlog -p", memory, 30)
     yield Gate("all print the answer", all(_ANSWER.encode() in cost.output for cost in costs.values()))
     yield Goal("times the wall time of a bare script", costs[_TURNLOG].wall / costs[_BARE].wall, 2.5)
     if _CLIENT in costs:

@@ -26,12 +26,13 @@ def prepare_turns(place: str, url: str, count: str, compared_turns: str) -> Call
     in every other answer.
     """
     from turnlog.agent.person import Nobody
-    from turnlog.agent.session_starter import SessionStarter, StartOptions
+    from turnlog.agent.session_starter import SessionStarter
+    from turnlog.agent.start_options import StartOptions
     from turnlog.model.scripted_model import ScriptedModel
 
     cwd, home = Path(place).resolve(), Path(tempfile.mkdtemp(dir=place))
     environ = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "ANTHROPIC_API_KEY": "bench"}
-    scripted = ScriptedModel(_script_answers(cwd / "read.txt"))
+    scripted = ScriptedModel(script_answers(cwd / "read.txt"))
     starter = SessionStarter(cwd, home, {**environ, "ANTHROPIC_BASE_URL": url}, None if url else scripted)
 
     def work() -> Any:
@@ -63,7 +64,7 @@ def _time_turn(loop: AgentLoop) -> float:
     return seconds
 
 
-def _script_answers(path: Path) -> Iterator[ModelAnswer]:
+def script_answers(path: Path) -> Iterator[ModelAnswer]:
     """Alternate between a call that reads the file and a final answer."""
     from turnlog.model.answer import ModelAnswer
 

@@ -13,11 +13,13 @@ _OPTIONS = {
     "many": ["--size", "2GB"],
     "large": ["--session-size", "200MB"],
     "list": ["--sessions", "5000"],
+    "tiny": ["--tiny", "50000"],
 }
 
 
 def generate_corpus(name: str, *, scale: float = 1.0) -> Path:
-    """Return a collection, generated on first use: many (2 GB), large (one 200 MB session) or list (5,000 sessions)."""
+    """Return a collection, generated on first use: many (2 GB), large (one 200 MB session), list (5,000) or tiny
+    (50,000 sessions of a few KB)."""
     out = find_bench_folder() / (name if scale == 1 else f"{name}-{scale:g}")
     if not (out / "truth.json").exists():
         shutil.rmtree(out, ignore_errors=True)
@@ -46,4 +48,5 @@ def append_lines(folder: Path, *, files: int, lines: int, seed: int) -> None:
 
 def _scale_options(options: list[str], scale: float) -> list[str]:
     sizes = {"2GB": str(int(2e9 * scale)), "200MB": str(int(2e8 * scale)), "5000": str(max(1, int(5000 * scale)))}
+    sizes["50000"] = str(max(1, int(50_000 * scale)))
     return [sizes.get(option, option) for option in options]

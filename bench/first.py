@@ -5,14 +5,13 @@ See bench/README.md.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from .corpora import generate_corpus
-from .indexes import build_command, ensure_index, find_data_folder
-from .measure import Cost, Program, compare_programs, find_bench_folder, run_program
+from .indexes import build_command, build_first_stage_command, delete_index, ensure_index, stop_filler
+from .measure import Cost, Program, compare_programs, find_bench_folder
 from .peers import ccusage
 from .report import BARE, Gate, Goal, Part, Report, build_task, format_table, warm_up
 from .store import parse_days, read_truth, sum_models
@@ -27,16 +26,29 @@ _COMMANDS: Mapping[str, tuple[str, ...]] = {
     "tree": ("tree",),
     "tools": ("tools",),
     "show last": ("show", "last"),
+    "prompts": ("prompts",),
+    "board": ("board",),
+    "doctor --fresh": ("doctor", "--fresh"),
     "doctor": ("doctor",),
 }
 """The commands that cover all sessions, or find one among them."""
 _SESSION_COMMANDS: Mapping[str, tuple[str, ...]] = {
     "show": ("show",),
-    "check": ("check",),
+    "messages": ("messages",),
     "context": ("context",),
-    "strip --dry-run": ("strip", "--dry-run"),
+    "files": ("files",),
+    "tools": ("tools",),
+    "check": ("check",),
+    "doctor": ("doctor",),
+    "trace show": ("trace", "show"),
+    "strip": ("strip",),
+    "redact": ("redact",),
+    "export --format md": ("export", "--format", "md", "-o", "-"),
     "export --format html": ("export", "--format", "html", "-o", "-"),
+    "export --share": ("export", "--share", "--format", "html", "-o", "-"),
 }
+_EXAMINATIONS = frozenset({"check", "doctor", "redact"})
+"""Commands that return 1 if they find something."""
 
 
 def measure_first_answers(runs: int, scale: float) -> Report:
@@ -46,20 +58,22 @@ def measure_first_answers(runs: int, scale: float) -> Report:
     peer = ccusage.install_program()
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory(dir=find_bench_folder()) as bare:
         programs = {
-            _USAGE: build_command(collection, "usage", "--json")._replace(prepare=lambda: _empty(collection)),
-            _TREE: build_command(collection, "tree", "--json")._replace(prepare=lambda: _empty_and_stop(collection)),
+            _USAGE: build_command(collection, "usage", "--json")._replace(prepare=lambda: delete_index(collection)),
+            _TREE: build_first_stage_command(collection),
             _SEARCH: build_command(collection, "search", "refactor")._replace(
-                prepare=lambda: _empty_and_stop(collection)
+                prepare=lambda: delete_index(collection, is_paused=True)
             ),
-            _WHOLE: build_command(collection, "index", "--wait")._replace(prepare=lambda: _empty(collection)),
-            _FLOOR: build_task("floor", collection, bare)._replace(prepare=lambda: _delete_files(Path(bare))),
+            _WHOLE: build_command(collection, "index", "--wait")._replace(prepare=lambda: delete_index(collection)),
+            _FLOOR: build_task("floor", collection, bare)._replace(
+                prepare=lambda: _prepare_floor(Path(bare), collection)
+            ),
         }
         if isinstance(peer, Path):
             programs[_PEER] = ccusage.build_report_command(peer, collection, Path(home))
         else:
             yield f"  ccusage skipped: {peer}"
         costs = compare_programs(programs, min(runs, 3))
-        _empty(collection)
+        delete_index(collection)
     yield from format_table(costs, _FLOOR)
     truth = sum_models(read_truth(collection)["usage_by_day_and_model"])
     yield Gate("the first usage equals the generator's truth", parse_days(costs[_USAGE].output) == truth)
@@ -75,22 +89,10 @@ def _list_goals(costs: Mapping[str, Cost], gigabytes: float) -> Report:
     yield Goal("s per GB, wall, everything", costs[_WHOLE].wall / gigabytes, 9)
 
 
-def _delete_files(folder: Path) -> None:
+def _prepare_floor(folder: Path, collection: Path) -> None:
+    stop_filler(collection)
     for path in folder.iterdir():
         path.unlink()
-
-
-def _empty(collection: Path) -> None:
-    """Stop the background process, if there is one, and delete the index."""
-    if find_data_folder(collection).exists():
-        run_program(build_command(collection, "index", "stop"))
-    shutil.rmtree(find_data_folder(collection), ignore_errors=True)
-
-
-def _empty_and_stop(collection: Path) -> None:
-    """Delete the index, and keep background processes from starting."""
-    _empty(collection)
-    run_program(build_command(collection, "index", "stop"))
 
 
 def measure_commands(runs: int, scale: float) -> Report:
@@ -103,17 +105,20 @@ def measure_commands(runs: int, scale: float) -> Report:
         if isinstance(peer, Path):
             programs[_PEER] = ccusage.build_report_command(peer, collection, Path(home))
         yield "  all sessions:"
-        yield from format_table(compare_programs(_quiet(warm_up(programs)), min(runs, 3)), _BARE)
+        yield from format_table(compare_programs(warm_up(_quiet(programs)), min(runs, 3)), _BARE)
     session = max((large / "projects").rglob("*.jsonl"), key=lambda path: path.stat().st_size)
     programs = {_BARE: BARE} | {
-        name: build_command(large, words[0], str(session), *words[1:]) for name, words in _SESSION_COMMANDS.items()
+        name: build_command(large, *words, str(session)) for name, words in _SESSION_COMMANDS.items()
     }
     yield f"  one session of {session.stat().st_size / 1e6:.0f} MB:"
     yield from format_table(compare_programs(_quiet(programs), min(runs, 2)), _BARE)
 
 
 def _quiet(programs: Mapping[str, Program]) -> Mapping[str, Program]:
-    return {name: program._replace(discards_output=True) for name, program in programs.items()}
+    return {
+        name: program._replace(discards_output=True, statuses=(0, 1) if name.split()[0] in _EXAMINATIONS else (0,))
+        for name, program in programs.items()
+    }
 
 
 PARTS: Mapping[str, Part] = {

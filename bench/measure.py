@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -28,8 +28,8 @@ class Program(NamedTuple):
     """Whether the program prints its own costs as JSON (`bench.tasks`), without the interpreter's startup."""
     discards_output: bool = False
     """Whether its output is discarded."""
-    status: int = 0
-    """The expected exit status."""
+    statuses: Collection[int] = (0,)
+    """The expected exit statuses."""
     stdin: Path | None = None
     """The file passed as standard input."""
     prepare: Callable[[], object] = lambda: None
@@ -84,7 +84,7 @@ def run_program(program: Program) -> Cost:
         cpu, memory = _wait_for_exit(process)
         wall = time.perf_counter() - start
         content, error = _read_file(output), _read_file(errors).decode(errors="replace").strip()
-    if process.returncode != program.status:
+    if process.returncode not in program.statuses:
         raise BenchmarkError(f"{' '.join(program.command[:4])} failed with status {process.returncode}: {error[-300:]}")
     if program.prints_costs:
         report = json.loads(content)

@@ -98,7 +98,7 @@ def measure_start(runs: int, _: float) -> Report:
     for name in ("cat", "show", "messages", "check"):
         arguments = [name, "missing/file.jsonl"]
         programs[f"{name}, first own line"] = Program([sys.executable, "-c", _FIRST_LINE, *arguments])
-        programs[f"{name}, no such file"] = Program([*TURNLOG, *arguments], status=1)
+        programs[f"{name}, no such file"] = Program([*TURNLOG, *arguments], statuses=(1,))
     costs = compare_programs(warm_up(programs), runs * 4)
     yield from format_table(costs, "python -c pass")
     bare = costs["python -c pass"].wall

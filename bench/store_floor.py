@@ -1,7 +1,8 @@
-"""The lower bound for a full-text index on this machine: decode the lines, extract the text and load one table.
+"""The lower bounds for an index on this machine: decode the lines, extract the text and load one full-text table.
 
 One process fills one FTS5 table and two small ones in one transaction. The result can't be filtered, searched by file
-or by part of a name, or updated; whatever a real index costs beyond this pays for those features.
+or by part of a name, or updated; whatever a real index costs beyond this pays for those features. The lower bound of
+the first stage leaves calls, results, thinking and attachments as bytes, and loads only what people and the model said.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _OPTIONS = (("hashsize", 64 << 20), ("automerge", 0), ("crisismerge", 500))
 
 
 class _Usage(Struct, gc=False):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
+    input_tokens: int | None = None  # a proxy may write null
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
 
 
 class _Block(Struct, gc=False):
@@ -62,6 +63,32 @@ class _Line(Struct, gc=False):
     timestamp: str | None = None
 
 
+class _SpokenBlock(Struct, gc=False):
+    type: str = ""
+    text: str | None = None
+
+
+class _SpokenMessage(Struct, gc=False):
+    model: str | None = None
+    id: str | None = None
+    content: str | list[_SpokenBlock] | None = None
+    usage: _Usage | None = None
+
+
+class _SpokenLine(Struct, gc=False, rename="camel"):
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    message: _SpokenMessage | None = None
+    type: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    ai_title: str | None = None
+    custom_title: str | None = None
+    summary: str | None = None
+
+
 class _LoadCounts(NamedTuple):
     texts: int
     letters: int
@@ -69,6 +96,17 @@ class _LoadCounts(NamedTuple):
 
 def prepare_floor(root: str, place: str) -> Callable[[], Any]:
     """Prepare loading the text of a collection, without the copy that the client keeps beside each result."""
+    return _prepare_load(root, place, msgspec.json.Decoder(_Line).decode, _extract_text)
+
+
+def prepare_conversation_floor(root: str, place: str) -> Callable[[], Any]:
+    """Prepare loading what was said, and the usage: what the first stage of an index reads."""
+    return _prepare_load(root, place, msgspec.json.Decoder(_SpokenLine).decode, _extract_speech)
+
+
+def _prepare_load(
+    root: str, place: str, decode: Callable[[bytes], Any], extract: Callable[[Any], str]
+) -> Callable[[], Any]:
     db = apsw.Connection(str(Path(place) / "floor.db"))
     db.pragma("journal_mode", "wal")
     db.pragma("synchronous", "normal")
@@ -80,21 +118,23 @@ def prepare_floor(root: str, place: str) -> Callable[[], Any]:
     def work() -> Any:
         gc.disable()
         with db:
-            counts = _load_files(db, paths)
+            counts = _load_files(db, paths, decode, extract)
         db.close()
         return counts._asdict()
 
     return work
 
 
-def _load_files(db: apsw.Connection, paths: list[Path]) -> _LoadCounts:
+def _load_files(
+    db: apsw.Connection, paths: list[Path], decode: Callable[[bytes], Any], extract: Callable[[Any], str]
+) -> _LoadCounts:
     number = letters = 0
     for file, path in enumerate(paths):
         texts: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
         answers: dict[str, tuple[Any, ...]] = {}
-        for offset, line in _read_lines(path):
-            if text := _extract_text(line):
+        for offset, line in _read_lines(path, decode):
+            if text := extract(line):
                 number += 1
                 letters += len(text)
                 texts.append((number, file, offset, line.type, line.timestamp))
@@ -109,16 +149,22 @@ def _load_files(db: apsw.Connection, paths: list[Path]) -> _LoadCounts:
     return _LoadCounts(number, letters)
 
 
-_decode = msgspec.json.Decoder(_Line).decode
-
-
-def _read_lines(path: Path) -> Iterator[tuple[int, _Line]]:
+def _read_lines(path: Path, decode: Callable[[bytes], Any]) -> Iterator[tuple[int, Any]]:
     offset = 0
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
             with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # torn, or in an unknown shape
-                yield offset, _decode(line)
+                yield offset, decode(line)
             offset += len(line)
+
+
+def _extract_speech(line: _SpokenLine) -> str:
+    message = line.message
+    if message is None:
+        return line.ai_title or line.custom_title or line.summary or ""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join([block.text for block in message.content or () if block.text])
 
 
 def _extract_text(line: _Line) -> str:

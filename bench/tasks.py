@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from . import agent_tasks, edit_tasks, store_floor, store_tasks
+from . import agent_tasks, console_tasks, edit_tasks, store_floor, store_tasks
 
 _END_BYTES = 64 << 10
 
@@ -177,10 +177,13 @@ def main() -> None:
         "strip": edit_tasks.prepare_strip,
         "decode": store_tasks.prepare_decode,
         "floor": store_floor.prepare_floor,
+        "conversation-floor": store_floor.prepare_conversation_floor,
         "idle": store_tasks.prepare_idle,
         "search": store_tasks.prepare_search,
         "needles": store_tasks.prepare_needles,
         "turns": agent_tasks.prepare_turns,
+        "rendering": console_tasks.prepare_rendering,
+        "turn-memory": console_tasks.prepare_turn_memory,
     }
     work = tasks[sys.argv[1]](*sys.argv[2:])
     gc.collect()

@@ -1,6 +1,7 @@
 """Generate collections of made-up sessions, and describe any collection.
 
-python -m bench.corpus generate OUT --size 500MB [--seed 1] [--session-size 200MB | --sessions 5000] [--clean]
+python -m bench.corpus generate OUT --size 500MB [--seed 1] [--clean]
+    [--session-size 200MB | --sessions 5000 | --tiny 50000]
 python -m bench.corpus append OUT --files 20 --lines 100 [--seed 2]
 python -m bench.corpus stats FOLDER
 """
@@ -15,7 +16,13 @@ from typing import Any
 
 import msgspec
 
-from .collection import append_lines, generate_collection, generate_session, generate_short_sessions
+from .collection import (
+    append_lines,
+    generate_collection,
+    generate_session,
+    generate_short_sessions,
+    generate_tiny_sessions,
+)
 
 _UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3, "B": 1}
 
@@ -89,6 +96,7 @@ def _parse_arguments() -> argparse.Namespace:
     generate.add_argument("--seed", type=int, default=1)
     generate.add_argument("--session-size", type=parse_size, help="size of a single session, instead of many sessions")
     generate.add_argument("--sessions", type=int, help="number of short sessions, instead of a total size")
+    generate.add_argument("--tiny", type=int, help="number of sessions of a few KB, instead of a total size")
     generate.add_argument("--clean", action="store_true", help="no torn last lines")
     append = commands.add_parser("append")
     append.add_argument("out", type=Path)
@@ -110,6 +118,8 @@ def main() -> None:
     else:
         if arguments.session_size:
             truth = generate_session(arguments.out, arguments.session_size, arguments.seed)
+        elif arguments.tiny:
+            truth = generate_tiny_sessions(arguments.out, arguments.tiny, arguments.seed)
         elif arguments.sessions:
             truth = generate_short_sessions(arguments.out, arguments.sessions, arguments.seed)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,6 +65,51 @@ def generate_short_sessions(out: Path, count: int, seed: int = 1) -> Truth:
         files += 1 + len(session.extra)
     truth.facts["sessions"] = count
     return _write_truth(out, truth, total, files)
+
+
+def generate_tiny_sessions(out: Path, count: int, seed: int = 1) -> Truth:
+    """Write `count` sessions of a few KB in `count / 100` projects, three in five with the file of a sub-agent.
+
+    The files' times are those of their last lines.
+    """
+    bank, truth = Bank(seed), Truth()
+    projects = [Project(random.Random(f"{seed}:t{number}"), bank, number) for number in range(max(1, count // 100))]
+    total = files = 0
+    for number in range(count):
+        r = random.Random(f"{seed}:tiny{number}")
+        session = _start_session(r, bank, projects, truth)
+        write_turns(session, 1, steps=0)
+        if number % 5 < 3:
+            _add_sub_agent(session)
+        total += _write_files(out, session)
+        files += 1 + len(session.extra)
+        _set_times(out, session)
+    truth.facts["sessions"] = count
+    return _write_truth(out, truth, total, files)
+
+
+def _add_sub_agent(session: Writer) -> None:
+    agent_id = f"a{session.r.getrandbits(64):016x}"
+    agent = Writer(
+        session.r,
+        session.bank,
+        session.project,
+        session.truth,
+        session.era,
+        session.now,
+        session.session_id,
+        agent_id,
+        session.version,
+    )
+    write_turns(agent, 1, steps=0)
+    data = b"\n".join(agent.lines) + b"\n"
+    session.extra[f"{session.session_id}/subagents/agent-{agent_id}.jsonl"] = data
+
+
+def _set_times(out: Path, session: Writer) -> None:
+    folder, end = out / "projects" / session.project.slug, session.now.timestamp()
+    for name in (f"{session.session_id}.jsonl", *session.extra):
+        os.utime(folder / name, (end, end))
 
 
 def append_lines(out: Path, files: int, lines: int, seed: int = 2) -> int:

@@ -54,3 +54,9 @@ def test_a_copy_has_nothing_of_its_own(tmp_path: Path) -> None:
 def test_one_session_needs_two_branches(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two branches"):
         turnlog.compare_sessions(write(tmp_path, 1), left_branch="1")
+
+
+def test_the_report_of_a_background_task_is_told_in_short(tmp_path: Path) -> None:
+    report = "<task-notification> <task-id>a1</task-id> <status>completed</status> <summary>Agent done</summary>"
+    found = turnlog.compare_sessions(write(tmp_path, 1, f"{report} </task-notification>"), write(tmp_path, 2, "good"))
+    assert [turn.prompt for turn in found.left.own] == ["Agent done"]

@@ -133,10 +133,10 @@ def test_a_hook_archives_the_session_that_it_names(
     add(machine)
     add(machine, TWO)
 
-    def given(text: str) -> None:
+    def set_stdin(text: str) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
-    given(json.dumps({"session_id": TWO, "hook_event_name": "SessionEnd"}))
+    set_stdin(json.dumps({"session_id": TWO, "hook_event_name": "SessionEnd"}))
     done = turnlog("archive", "run", "--quiet", "--hook")
     assert (done.status, done.raw, done.err) == (0, b"", "")
     assert Archive(data).list_ids() == {TWO}
@@ -147,9 +147,9 @@ def test_a_hook_archives_the_session_that_it_names(
         '{"session_id": "../x"}',
         "[]",
     ):
-        given(text)
+        set_stdin(text)
         assert turnlog("archive", "run", "--hook").status == 0
-    given("no json")
+    set_stdin("no json")
     assert turnlog("archive", "run", "--hook").status == 2
     assert turnlog("archive", "run", "--quiet", "--session", ONE[:6]).status == 0
     assert Archive(data).list_ids() == {ONE, TWO}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.cli.terminals import WrittenSession, open_seat
-from tests.cli.test_json_doc import documented, keys
+from tests.cli.test_json_doc import keys, list_documented_keys
 from tests.session.build import SESSION
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX systems")
@@ -41,7 +41,7 @@ def test_json_has_the_documented_keys(machine: Machine, turnlog: Turnlog) -> Non
     session.build.call("a1", "Agent", {"description": "look"})
     session.write()
     found = turnlog("board", "--json").json
-    assert set(keys(found)) == documented("board")
+    assert set(keys(found)) == list_documented_keys("board")
     (row,) = found["sessions"]
     assert (row["session_id"], row["column"], row["path"]) == (SESSION, "working", str(session.path))
     assert row["state"]["agents"] == ["look"]

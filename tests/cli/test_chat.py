@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
 from turnlog.agent.print_mode.turn_printer import PRINT_FORMATS
-from turnlog.agent.session_starter import StartOptions
 from turnlog.agent.settings import PERMISSION_MODES
+from turnlog.agent.start_options import StartOptions
 from turnlog.cli.chat import options as chat_options
 from turnlog.cli.chat.chat import chat
 from turnlog.cli.chat.options import CHAT_OPTIONS, parse_plain_words
@@ -90,11 +90,14 @@ def test_words_that_are_not_plain_are_left_to_click(words: list[str]) -> None:
     assert parse_plain_words(words) is None
 
 
+_PROGRAM_NAMES = {"answerer", "prints_hooks", "is_mirrored", "is_debugged", "debug_file"}
+
+
 def test_the_table_of_options_says_what_the_client_knows() -> None:
     assert chat_options.OUTPUT_FORMATS == PRINT_FORMATS
     assert chat_options.PERMISSION_MODES == PERMISSION_MODES
     names = {option.name for option in CHAT_OPTIONS}
-    printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial"}
+    printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial", *_PROGRAM_NAMES}
     files = {"system_prompt_file", "appended_prompt_file"}
     assert names - set(StartOptions._fields) == {*printed, *files, "is_bypassed", "is_verbose"}
     assert set(StartOptions._fields) - names == {"copies_files"}  # the kind of session decides
@@ -143,10 +146,10 @@ def test_the_shortcut_says_what_is_wrong_as_the_command_does(program: Program) -
 
 def test_the_shortcut_is_one_wherever_the_flag_stands(tmp_path: Path) -> None:
     for words in (["-p", "hi"], ["--model", "opus", "-p", "hi"], ["chat", "-p", "hi"]):
-        assert answered(tmp_path, *words)[0].stdout == "OK.\n"
+        assert run_chat(tmp_path, *words)[0].stdout == "OK.\n"
 
 
-def answered(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], set[str]]:
+def run_chat(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], set[str]]:
     """A run of the program against a scripted server, and the modules that it loaded."""
     code = (
         "import sys; sys.argv[0] = 'turnlog'\n"
@@ -176,12 +179,12 @@ def answered(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[s
 
 @pytest.mark.parametrize("form", PRINT_FORMATS)
 def test_an_answer_loads_nothing_that_it_does_not_need(tmp_path: Path, form: str) -> None:
-    done, loaded = answered(tmp_path, "-p", "hi", "--output-format", form)
+    done, loaded = run_chat(tmp_path, "-p", "hi", "--output-format", form)
     assert "OK." in done.stdout
     assert loaded & HEAVY == set()
 
 
 def test_json_is_one_line_of_one_object(tmp_path: Path) -> None:
-    done, _ = answered(tmp_path, "-p", "hi", "--output-format", "json")
+    done, _ = run_chat(tmp_path, "-p", "hi", "--output-format", "json")
     assert json.loads(done.stdout)["result"] == "OK."
     assert done.stdout.count("\n") == 1

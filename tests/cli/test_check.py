@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -122,18 +119,6 @@ def test_a_file_that_can_not_be_read_is_a_finding_like_any_other(tmp_path: Path)
     (finding,) = check_session_file(tmp_path / "gone.jsonl").findings
     assert (finding.kind, finding.severity) == ("unreadable", "error")
     assert "gone.jsonl: No such file" in finding.text
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
-def test_whoever_watches_sees_how_far_a_folder_is_checked(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        sound().write(tmp_path, name)
-    code = "import pty, sys; pty.spawn([sys.executable, '-m', 'turnlog', 'check', sys.argv[1]])"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
-    )
-    assert b"\rchecked 0 of 2" in done.stdout
-    assert done.stdout.rstrip().endswith(b"0 errors, 0 warnings in 2 files, 2 of them sound\x1b[0m")
 
 
 def test_a_folder_without_session_files_says_so(turnlog: Turnlog, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.interop.mock_anthropic import MockAnthropic
-from tests.model.server import scripted
+from tests.model.server import script_server
 from tests.session.build import SESSION, Build
 from turnlog.session.session import Session
 
@@ -33,7 +33,7 @@ def session(machine: Machine) -> Path:
     return machine.add(SESSION, build.data(), mtime=1_700_000_000)
 
 
-def made(done: Any) -> Session:
+def read_clone(done: Any) -> Session:
     assert done.status == 0, done.err
     return Session.from_bytes(Path(done.json["made"]["path"]).read_bytes())
 
@@ -72,14 +72,16 @@ def test_a_dry_run_writes_nothing(turnlog: Turnlog, session: Path) -> None:
     ],
 )
 def test_calls_go_with_their_results(turnlog: Turnlog, session: Path, words: list[str], left: int) -> None:
-    found = made(turnlog("clone", "last", *words, "--json"))
+    found = read_clone(turnlog("clone", "last", *words, "--json"))
     assert calls(found) == len(found.calls) == left
 
 
 def test_long_results_are_shortened_in_both_copies(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("clone", "last", "--tools", "truncate=100", "--tools", "keep=1", "--json")
     sizes = [
-        entry.size for entry in made(done).entries if entry.message and entry.message.blocks[0].type == "tool_result"
+        entry.size
+        for entry in read_clone(done).entries
+        if entry.message and entry.message.blocks[0].type == "tool_result"
     ]
     assert all(size < 1500 for size in sizes[:3])
     assert sizes[3] > 10_000
@@ -93,7 +95,7 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
     mine = '[presets.mine]\nbase = "light"\ntools = ["remove:Read", "keep=1"]\nthinking = "keep-last=2"\n'
     file.write_text(f"{mine}[presets.light]\nnoise = true\n")
     monkeypatch.setenv("TURNLOG_CONFIG", str(file))
-    assert calls(made(turnlog("clone", "last", "--preset", "mine", "--json"))) == 1
+    assert calls(read_clone(turnlog("clone", "last", "--preset", "mine", "--json"))) == 1
     assert turnlog("strip", SESSION, "--preset", "mine", "--json").json["preset"] == "mine"
     assert turnlog("strip", SESSION, "--preset", "light").status == 0, "one of that name goes before ours"
     for bad, complaint in (
@@ -164,7 +166,9 @@ def test_texts_are_made_shorter_without_a_model_and_the_log_tells_both(
     assert facts["characters_after"] < facts["characters_before"]
     assert "Number 1" in log.read_text()
     texts = [
-        json.dumps(found["content"]) for found in made(done).conversation().messages if found["role"] == "assistant"
+        json.dumps(found["content"])
+        for found in read_clone(done).conversation().messages
+        if found["role"] == "assistant"
     ]
     assert sum(LONG[:40] in text for text in texts) >= 2
 
@@ -190,15 +194,15 @@ def test_compressing_says_how_many_texts_became_shorter_and_why_others_did_not(
         build.answer(answer)
     machine.add(SESSION, build.data())
 
-    def told(session: str, turns: str) -> str:
+    def clone_turns(session: str, turns: str) -> str:
         return turnlog("clone", session, "-n", "--compress", f"turns={turns},offline").lines[0]
 
-    assert told(SESSION, "1") == "None of 1 text in 1 turn was shortened: all are already short."
-    shorter = told(SESSION, "2..3")
+    assert clone_turns(SESSION, "1") == "None of 1 text in 1 turn was shortened: all are already short."
+    shorter = clone_turns(SESSION, "2..3")
     assert shorter.startswith("Shortened 2 of 2 texts in 2 turns by leaving out sentences: ")
     once = turnlog("clone", SESSION, "--compress", "turns=2,offline", "--json").json["made"]["session_id"]
-    assert told(once, "2..3").endswith("; 1 could not be shortened.")
-    assert told(once, "1..2") == "None of 2 texts in 2 turns was shortened: 1 could not be."
+    assert clone_turns(once, "2..3").endswith("; 1 could not be shortened.")
+    assert clone_turns(once, "1..2") == "None of 2 texts in 2 turns was shortened: 1 could not be."
 
 
 def test_a_dry_run_says_what_would_be_made(turnlog: Turnlog, session: Path) -> None:
@@ -227,11 +231,11 @@ def test_texts_are_made_shorter_by_a_model_that_is_named_before_anything_is_sent
     assert f"Sending text from the session to claude-small at {server.url}" in done.err
     assert asked
     assert done.json["edits"]["compress"]["model"] == "claude-small"
-    assert made(done).conversation().messages
+    assert read_clone(done).conversation().messages
 
 
 def test_older_turns_are_summed_up_as_the_client_does(turnlog: Turnlog, session: Path) -> None:
-    found = made(turnlog("clone", "last", "--compact", "offline", "--keep", "1", "--json"))
+    found = read_clone(turnlog("clone", "last", "--compact", "offline", "--keep", "1", "--json"))
     messages = found.conversation().messages
     assert "continued from a previous conversation" in json.dumps(messages[0])
     assert "question 3" in json.dumps(messages)
@@ -241,7 +245,7 @@ def test_older_turns_are_summed_up_as_the_client_does(turnlog: Turnlog, session:
 def test_a_model_writes_the_summary_of_older_turns(
     turnlog: Turnlog, session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with scripted({"content": [{"type": "text", "text": "<summary>They counted cents.</summary>"}]}) as server:
+    with script_server({"content": [{"type": "text", "text": "<summary>They counted cents.</summary>"}]}) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000")
         done = turnlog("clone", "last", "--compact", "--keep", "1")
@@ -257,7 +261,7 @@ def test_a_model_writes_the_summary_of_older_turns(
 def test_a_portable_clone_is_one_line_with_the_same_words(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("clone", "last", "--portable", "--title", "Old clients too", "--json")
     assert done.json["edits"] == {"portable": True}
-    found = made(done)
+    found = read_clone(done)
     with Session.open(session) as source:
         assert found.conversation().messages == source.conversation().messages
     assert not found.graph.branches
@@ -272,7 +276,7 @@ def test_what_another_model_would_refuse_is_counted(turnlog: Turnlog, machine: M
     machine.add(SESSION, build.data())
     done = turnlog("clone", "last", "--for-model", "other-provider", "--json")
     assert sum(done.json["edits"]["for_model"]["counts"].values()) == 1
-    assert "thinking" not in json.dumps(made(done).conversation().messages)
+    assert "thinking" not in json.dumps(read_clone(done).conversation().messages)
 
 
 def test_what_is_said_shows_no_escapes_of_a_title(turnlog: Turnlog, machine: Machine) -> None:

@@ -18,7 +18,7 @@ ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "abababab-0000-4000-8000-000000000002"
 
 
-def titled(title: str) -> bytes:
+def build_titled_session(title: str) -> bytes:
     build = Build()
     build.prompt(title)
     build.answer("hi")
@@ -27,12 +27,12 @@ def titled(title: str) -> bytes:
 
 @pytest.fixture
 def sessions(machine: Machine) -> Machine:
-    machine.add(ONE, titled("Round the cents"), mtime=1_700_000_000)
-    machine.add(TWO, titled("Paint the shed"), mtime=1_700_000_100)
+    machine.add(ONE, build_titled_session("Round the cents"), mtime=1_700_000_000)
+    machine.add(TWO, build_titled_session("Paint the shed"), mtime=1_700_000_100)
     return machine
 
 
-def offered(words: str) -> list[tuple[str, str]]:
+def list_completions(words: str) -> list[tuple[str, str]]:
     """What zsh is offered for the last of some words: values and what is shown beside them."""
     environment = {**os.environ, "_TURNLOG_COMPLETE": "zsh_complete", "COMP_WORDS": words}
     environment["COMP_CWORD"] = str(words.count(" "))
@@ -45,7 +45,7 @@ def offered(words: str) -> list[tuple[str, str]]:
 def test_where_a_session_is_expected_the_newest_ones_are_offered_with_their_titles(
     sessions: Machine, words: str
 ) -> None:
-    found = offered(f"turnlog {words} ")
+    found = list_completions(f"turnlog {words} ")
     assert found == [("last", "the newest session"), ("abababab", "Paint the shed"), ("aaaaaaaa", "Round the cents")]
 
 
@@ -54,21 +54,21 @@ def test_where_a_session_is_expected_the_newest_ones_are_offered_with_their_titl
     [("aa", ["aaaaaaaa"]), ("ab", ["abababab"]), ("a", ["abababab", "aaaaaaaa"]), ("CENTS", ["aaaaaaaa"]), ("zz", [])],
 )
 def test_letters_of_an_id_or_of_a_title_narrow_them_down(sessions: Machine, letters: str, ids: list[str]) -> None:
-    assert [value for value, _ in offered(f"turnlog show {letters}")] == ids
+    assert [value for value, _ in list_completions(f"turnlog show {letters}")] == ids
 
 
 def test_commands_and_options_are_offered(machine: Machine) -> None:
-    assert ("strip", "Show what stripping a session would save.") in offered("turnlog str")
-    assert "--preset" in [value for value, _ in offered("turnlog strip --p")]
+    assert ("strip", "Show what stripping a session would save.") in list_completions("turnlog str")
+    assert "--preset" in [value for value, _ in list_completions("turnlog strip --p")]
 
 
 def test_a_path_is_left_to_the_shell(sessions: Machine) -> None:
-    assert offered("turnlog show ./a") == [("./a", "_")]
+    assert list_completions("turnlog show ./a") == [("./a", "_")]
 
 
 def test_a_hostile_title_reaches_no_terminal(machine: Machine) -> None:
-    machine.add(ONE, titled(HOSTILE))
-    assert not harmful("".join(title for _, title in offered("turnlog show ")))
+    machine.add(ONE, build_titled_session(HOSTILE))
+    assert not harmful("".join(title for _, title in list_completions("turnlog show ")))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

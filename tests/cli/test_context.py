@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import Program
-from tests.session.build import SESSION, Build, recorded, variant
+from tests.session.build import SESSION, Build, find_recording, variant
 from tests.session.test_filling import MODEL, long_talk, usage
 from tests.surfaces.test_call_titles import TITLES
 from turnlog.demo import config_dir
@@ -87,7 +87,7 @@ def test_only_the_last_turns_are_listed(turnlog: Turnlog, machine: Machine) -> N
     assert "(10 earlier turns: --turn N shows one, --json all)" in out
 
 
-def branched() -> Build:
+def build_branches() -> Build:
     build = Build()
     build.prompt("one", "u1")
     build.answer("first", uuid="a1", usage=usage(1_000))
@@ -105,7 +105,7 @@ def branched() -> Build:
 def test_another_branch_or_leaf_can_be_asked_for(
     turnlog: Turnlog, machine: Machine, words: list[str], tokens: int
 ) -> None:
-    path = machine.add(SESSION, branched().data())
+    path = machine.add(SESSION, build_branches().data())
     assert turnlog("context", path, *words, "--json").json["measured"]["tokens"] == tokens
 
 
@@ -118,7 +118,7 @@ def test_another_branch_or_leaf_can_be_asked_for(
     ],
 )
 def test_a_wrong_branch_is_explained(turnlog: Turnlog, machine: Machine, branch: str, problem: str) -> None:
-    done = turnlog("context", machine.add(SESSION, branched().data()), "--branch", branch)
+    done = turnlog("context", machine.add(SESSION, build_branches().data()), "--branch", branch)
     assert (done.status, done.out, done.err) == (2, "", f"turnlog: --branch {branch}: {problem}\n")
 
 
@@ -137,7 +137,7 @@ def test_a_sub_agents_file_is_told_too(turnlog: Turnlog) -> None:
 
 @pytest.mark.parametrize("name", ["2.1.325/compact", "2.1.325/tools", "2.1.45/tui_edge", "1.0.128/agents"])
 def test_recorded_sessions_of_the_real_client_are_told(turnlog: Turnlog, name: str) -> None:
-    done = turnlog("context", recorded(name))
+    done = turnlog("context", find_recording(name))
     assert done.status == 0
     assert "Advice: " in done.out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,9 +16,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import CHROMIUM, Program
-from tests.redact.planted import TOKENS, drawer
+from tests.redact.plants import TOKENS, drawer
 from tests.session.build import Build, variant
 from turnlog.export import html
+from turnlog.export.pdf import print_pdf
+from turnlog.export.pdf_pages import read_turn_pages
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -307,6 +310,42 @@ def test_a_pdf_is_printed_by_the_installed_browser(turnlog: Turnlog, here: Path)
     assert turnlog("export", "bee7dbd3", "-o", "a.pdf", "--browser", CHROMIUM).status == 0
     assert (here / "a.pdf").read_bytes().startswith(b"%PDF-")
     assert names(here) == {"a.pdf"}
+
+
+@pytest.mark.skipif(not CHROMIUM.is_file(), reason="no Chromium")
+def test_the_contents_of_a_pdf_have_the_page_of_each_turn(here: Path) -> None:
+    slots = "".join(
+        f'<p><a href="#t-{turn}">{turn}</a> <span class="page-number" data-turn="t-{turn}"></span></p>'
+        for turn in (1, 2, 3, 4)
+    )
+    style = "<style>.page-number { position: absolute; right: 0 } h2 { break-before: page }</style>"
+    turns = "".join(f'<h2 id="t-{turn}">Turn {turn}</h2>' for turn in (1, 2, 3))
+    pieces = [f"<!doctype html>{style}<h1>Contents</h1>{slots}".encode(), turns.encode()]
+    source = here / "printed.html"
+
+    printed = print_pdf(pieces, str(CHROMIUM))
+    numbers = read_turn_pages(printed)
+    assert numbers == {"t-1": 2, "t-2": 3, "t-3": 4}
+
+    filled = slots
+    for name, number in numbers.items():
+        filled = filled.replace(f'data-turn="{name}"></span>', f'data-turn="{name}">{number}</span>')
+    assert filled.count("</span>") == 4  # a turn that is not there keeps an empty slot
+    source.write_bytes(pieces[0].replace(slots.encode(), filled.encode()) + pieces[1])
+    wanted = print_pdf([source.read_bytes()], str(CHROMIUM))
+    assert _list_streams(printed) == _list_streams(wanted)
+    assert _list_streams(printed) != _list_streams(print_pdf([b"", pieces[0] + pieces[1]], str(CHROMIUM)))
+
+
+def _list_streams(pdf: bytes) -> list[bytes]:
+    """List what is drawn on the pages."""
+    return re.findall(rb"stream\n(.*?)endstream", pdf, re.DOTALL)
+
+
+def test_a_pdf_of_another_program_gives_no_page_numbers() -> None:
+    assert read_turn_pages(b"%PDF-1.7 nothing that is known") == {}
+    loop = b"\n1 0 obj\n<</Type /Pages /Kids [1 0 R]>>\nendobj\n2 0 obj\n<</t-1 [9 0 R /XYZ 0 0 0]>>\nendobj\n"
+    assert read_turn_pages(loop + b"<</Type /Catalog\n/Pages 1 0 R\n/Dests 2 0 R>>") == {}
 
 
 def test_without_a_browser_that_is_said_in_one_line(

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import DATA, SESSION, Build, recorded
+from tests.session.build import DATA, SESSION, Build, find_recording
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_touches import with_agents
-from tests.session.touching import do, text
+from tests.session.touch_calls import do, text
 from turnlog.cli.files.file_tables import format_number_ranges
 from turnlog.cli.files.files import render_patch
 from turnlog.demo import config_dir
@@ -27,7 +27,7 @@ def row(lines: list[str], name: str) -> list[str]:
 
 
 def test_files_are_listed_with_how_often_and_in_which_turns(turnlog: Turnlog) -> None:
-    done = turnlog("files", recorded("2.1.325/tui_edge"))
+    done = turnlog("files", find_recording("2.1.325/tui_edge"))
     assert row(done.lines, "file") == ["file", "read", "written", "edited", "shown", "failed", "turns", "last", "by"]
     assert row(done.lines, "src/cart.py")[1:7] == ["1", "·", "2", "·", "·", "1–2"]
     assert done.lines[-1].startswith("Read, written, edited: successful calls to")
@@ -75,7 +75,7 @@ def test_files_are_chosen_by_path_and_by_what_was_done(
 
 
 def test_every_touch_is_in_the_json(turnlog: Turnlog) -> None:
-    document = turnlog("files", recorded("2.1.325/tui_edge"), "--json").json
+    document = turnlog("files", find_recording("2.1.325/tui_edge"), "--json").json
     (cart,) = [item for item in document["files"] if item["path"].endswith("cart.py")]
     assert (cart["reads"], cart["writes"], cart["edits"], cart["turns"]) == (1, 0, 2, [1, 2])
     assert [touch["tool"] for touch in cart["touches"]] == ["Read", "Edit", "Edit"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import SESSION, Build, recorded, said
+from tests.session.build import SESSION, Build, describe_resumed, find_recording
 from turnlog.session.session import Session
 
 
@@ -25,7 +25,7 @@ def session(machine: Machine) -> Path:
     return machine.add(SESSION, build.data(), mtime=1_700_000_000)
 
 
-def made(folder: Path) -> list[Path]:
+def list_forks(folder: Path) -> list[Path]:
     return [path for path in folder.glob("*.jsonl") if path.stem != SESSION]
 
 
@@ -33,12 +33,12 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
     before = session.read_bytes(), session.stat().st_mtime_ns
     done = turnlog("fork", SESSION, "--at", "compaction:1")
     assert done.status == 0, done.err
-    (new,) = made(session.parent)
+    (new,) = list_forks(session.parent)
     assert done.lines[-1] == f"Resume it with: claude --resume {new.stem}"
     assert done.lines[0] == "The fork continues just before compaction 1 of 1."
     assert (session.read_bytes(), session.stat().st_mtime_ns) == before
     with Session.open(new) as found:
-        assert said(found) == ["U one", "A ONE"]
+        assert describe_resumed(found) == ["U one", "A ONE"]
         assert found.title == "Fork of one"
         assert {entry.session_id for entry in found.entries if entry.session_id} == {new.stem}
         assert not any(entry.uuid and entry.uuid.startswith("10000000") for entry in found.entries)
@@ -48,21 +48,21 @@ def test_json_says_what_was_made_and_where_it_goes_on(turnlog: Turnlog, session:
     found = turnlog("fork", SESSION, "--at", "1", "--title", "Again", "--json").json
     assert (found["made"]["title"], found["point"]) == ("Again", "after turn 1")
     assert found["at"] == "10000000-0000-4000-8000-000000000002"
-    assert Path(found["made"]["path"]) in made(session.parent)
+    assert Path(found["made"]["path"]) in list_forks(session.parent)
 
 
 def test_a_dry_run_says_where_it_would_go_on_and_writes_nothing(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("fork", SESSION, "--at", "1", "--dry-run")
     assert done.lines == ["The fork would continue after turn 1.", "Nothing was written: this was a dry run."]
     assert turnlog("fork", SESSION, "--at", "1", "-n", "--json").json["made"] is None
-    assert not made(session.parent)
+    assert not list_forks(session.parent)
 
 
 def test_a_portable_fork_is_one_line_of_entries(turnlog: Turnlog, session: Path) -> None:
     assert turnlog("fork", SESSION, "--at", "2", "--portable").status == 0
-    (new,) = made(session.parent)
+    (new,) = list_forks(session.parent)
     with Session.open(new) as found:
-        assert said(found) == ["U SUM + two", "A TWO"]
+        assert describe_resumed(found) == ["U SUM + two", "A TWO"]
         assert len(found.graph.rows) == 4
 
 
@@ -92,7 +92,7 @@ def test_a_point_that_is_not_there_is_a_mistake_in_the_call(
     done = turnlog("fork", SESSION, *words)
     assert (done.status, told in done.err) == (status, True), done.err
     assert not harmful(done.err)
-    assert made(session.parent) == []
+    assert list_forks(session.parent) == []
 
 
 def test_a_file_that_is_no_session_is_said_to_be_none(turnlog: Turnlog, machine: Machine) -> None:
@@ -107,7 +107,7 @@ def test_the_demo_is_not_written_into(turnlog: Turnlog, machine: Machine) -> Non
 
 
 def test_what_belongs_to_a_session_goes_along(turnlog: Turnlog, machine: Machine) -> None:
-    source = recorded("2.1.325/agents")
+    source = find_recording("2.1.325/agents")
     path = machine.add(source.stem, source.read_bytes(), mtime=1_700_000_000)
     agents = path.with_suffix("") / "subagents"
     agents.mkdir(parents=True)

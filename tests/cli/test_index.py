@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
-from tests.session.build import Build, recorded
+from tests.session.build import Build, find_recording
 from turnlog.api.index import verify_index
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.index.file_changes import find_index_changes
@@ -33,13 +33,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def filled(machine: Machine, home: Path) -> Machine:
-    machine.add(ONE, recorded("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
-    machine.add(TWO, answered(), mtime=1_700_000_000)
+def filled_machine(machine: Machine, home: Path) -> Machine:
+    machine.add(ONE, find_recording("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
+    machine.add(TWO, build_answered_session(), mtime=1_700_000_000)
     return machine
 
 
-def answered(words: str = "hello") -> bytes:
+def build_answered_session(words: str = "hello") -> bytes:
     build = Build()
     build.prompt(words)
     build.answer("there", usage={"input_tokens": 1, "output_tokens": 2})
@@ -52,7 +52,7 @@ def database(home: Path) -> Path:
     return found
 
 
-def test_the_index_is_brought_up_to_date_and_described(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_the_index_is_brought_up_to_date_and_described(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     done = turnlog("index")
     assert (done.status, done.err) == (0, "")
     assert done.lines[0] == str(database(home))
@@ -63,36 +63,36 @@ def test_the_index_is_brought_up_to_date_and_described(turnlog: Turnlog, filled:
     assert len(turnlog("index").lines) == 4, "nothing was new"
 
 
-def test_status_reads_nothing_new(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_status_reads_nothing_new(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
-    filled.add("cccccccc-0000-4000-8000-000000000003", answered())
+    filled_machine.add("cccccccc-0000-4000-8000-000000000003", build_answered_session())
     assert turnlog("index", "status").lines[1].startswith("2 sessions")
     assert turnlog("index").lines[1].startswith("3 sessions")
 
 
-def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     assert turnlog("index", "status").lines[-1].startswith("the index is empty; run `turnlog index`")
 
 
-def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     with Store.open(home, name=build_index_name()) as store:
-        find_index_changes(store.db, [filled.folder])
+        find_index_changes(store.db, [filled_machine.folder])
     last = turnlog("index", "status").lines[-1]
     assert last.startswith("2 files not indexed yet; run `turnlog index` to read the rest")
     assert turnlog("index", "status", "--json").json["unread"] == 2
     assert turnlog("index", "--json").json["unread"] == 0
 
 
-def test_deleted_sessions_stay_known(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_deleted_sessions_stay_known(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     before = turnlog("index", "--json").json
-    (filled.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
+    (filled_machine.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
     after = turnlog("index", "--json").json
     assert after["gone"] == 1
     assert (after["sessions"], after["messages"]) == (before["sessions"], before["messages"])
     assert ", 1 of them deleted since" in turnlog("index").lines[1]
 
 
-def test_rebuilding_gives_the_same_index(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_rebuilding_gives_the_same_index(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     before = turnlog("index", "--json").json
     after = turnlog("index", "rebuild", "--json").json
     assert after["refreshed"]["files"] == 2
@@ -100,17 +100,19 @@ def test_rebuilding_gives_the_same_index(turnlog: Turnlog, filled: Machine, home
         assert after[name] == before[name], name
 
 
-def test_rebuilding_keeps_what_deleted_sessions_have_cost(turnlog: Turnlog, filled: Machine, home: Path) -> None:
-    (filled.folder / f"projects/-home-dana/{ONE}.jsonl").unlink()
+def test_rebuilding_keeps_what_deleted_sessions_have_cost(
+    turnlog: Turnlog, filled_machine: Machine, home: Path
+) -> None:
+    (filled_machine.folder / f"projects/-home-dana/{ONE}.jsonl").unlink()
     turnlog("index")
-    (filled.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
+    (filled_machine.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
     before = turnlog("usage", "--json").json["total"]
     assert before["output_tokens"] == 2
     turnlog("index", "rebuild")
     assert turnlog("usage", "--json").json["total"] == before
 
 
-def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
     done = turnlog("index", "verify")
     assert (done.status, done.lines) == (0, [f"{database(home)}: no problems found"])
@@ -123,9 +125,9 @@ def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Mach
     }
 
 
-def test_faults_are_listed_with_the_remedy(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_faults_are_listed_with_the_remedy(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
-    filled.add(TWO, answered("something else, and longer than before"))
+    filled_machine.add(TWO, build_answered_session("something else, and longer than before"))
     done = turnlog("index", "verify")
     assert done.status == 1
     assert TWO in done.lines[0]
@@ -133,7 +135,7 @@ def test_faults_are_listed_with_the_remedy(turnlog: Turnlog, filled: Machine, ho
     assert len(turnlog("index", "verify", "--json").json["faults"]) == 1
 
 
-def test_a_vacuum_keeps_everything(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_vacuum_keeps_everything(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     before = turnlog("index", "--json").json
     done = turnlog("index", "vacuum")
     assert done.status == 0
@@ -143,7 +145,7 @@ def test_a_vacuum_keeps_everything(turnlog: Turnlog, filled: Machine, home: Path
     assert turnlog("index", "verify").status == 0
 
 
-def test_a_vacuum_gives_back_what_is_not_used(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_vacuum_gives_back_what_is_not_used(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
     with closing(apsw.Connection(str(database(home)))) as db:
         db.execute("CREATE TABLE waste AS SELECT randomblob(1000000)")
@@ -155,7 +157,7 @@ def test_a_vacuum_gives_back_what_is_not_used(turnlog: Turnlog, filled: Machine,
 
 @pytest.mark.parametrize("action", ["rebuild", "vacuum"])
 def test_nothing_is_done_while_another_process_is_at_it(
-    turnlog: Turnlog, filled: Machine, home: Path, action: str
+    turnlog: Turnlog, filled_machine: Machine, home: Path, action: str
 ) -> None:
     turnlog("index")
     with try_lock_file(database(home).with_suffix(".lock")) as is_ours:
@@ -170,10 +172,14 @@ def test_nothing_is_done_while_another_process_is_at_it(
 
 
 @pytest.fixture
-def torn(turnlog: Turnlog, filled: Machine, home: Path) -> Path:
+def torn(turnlog: Turnlog, filled_machine: Machine, home: Path) -> Path:
     """An index of which only the full-text tables are damaged: nothing new to read, nothing noticed."""
     for number in range(3, 40):
-        filled.add(f"cccccccc-0000-4000-8000-0000000000{number}", answered(f"word{number} common"), mtime=1_700_000_000)
+        filled_machine.add(
+            f"cccccccc-0000-4000-8000-0000000000{number}",
+            build_answered_session(f"word{number} common"),
+            mtime=1_700_000_000,
+        )
     turnlog("index")
     index = database(home)
     with closing(apsw.Connection(str(index))) as db:
@@ -190,7 +196,7 @@ def test_what_is_damaged_inside_is_told_by_verify(turnlog: Turnlog, torn: Path) 
     assert done.lines[-1] == "Run `turnlog index rebuild` to rebuild it."
 
 
-def test_verify_reports_its_progress(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_verify_reports_its_progress(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
     seen: list[tuple[int, int]] = []
     assert verify_index(progress=lambda done, total: seen.append((done, total))).faults == []
@@ -212,7 +218,7 @@ def test_damage_that_shows_in_an_answer_is_told_and_mended(turnlog: Turnlog, tor
     assert turnlog("index", "verify").status == 0
 
 
-def test_verify_tells_of_pages_that_are_no_pages(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_verify_tells_of_pages_that_are_no_pages(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index")
     index = database(home)
     data = index.read_bytes()
@@ -225,7 +231,7 @@ def test_verify_tells_of_pages_that_are_no_pages(turnlog: Turnlog, filled: Machi
     assert turnlog("index", "verify").status == 0
 
 
-def test_a_damaged_index_is_made_again_and_told(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_damaged_index_is_made_again_and_told(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     before = turnlog("index", "--json").json
     database(home).write_bytes(b"no index at all" * 1000)
     done = turnlog("index", "--json")
@@ -245,17 +251,18 @@ def test_an_unknown_action_is_a_usage_error(turnlog: Turnlog) -> None:
     assert turnlog("index", "polish").status == 2
 
 
-def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled: Machine, home: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in filled.folder.rglob("*")}
+def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in filled_machine.folder.rglob("*")}
     for action in ((), ("status",), ("rebuild",), ("verify",), ("vacuum",)):
         turnlog("index", *action)
-    assert {path: path.stat().st_mtime_ns for path in filled.folder.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in filled_machine.folder.rglob("*")} == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
-def test_a_long_work_shows_a_bar_on_a_terminal(filled: Machine, home: Path) -> None:
+def test_a_long_work_shows_a_bar_on_a_terminal(filled_machine: Machine, home: Path) -> None:
     code = (
-        "import turnlog.cli.index_bar as stored; stored._BAR_DELAY_SECONDS = -1\n"
+        "from turnlog.cli import progress; progress.SILENT_SECONDS = progress.REFRESH_SECONDS = -1\n"
+        "progress.ProgressLine.start_thread = lambda self: None\n"
         "import sys; from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
     )
     ours, theirs = pty.openpty()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
-from tests.session.build import Build, recorded
+from tests.session.build import Build, find_recording
 from turnlog.store.filler import stop_filler
 from turnlog.store.index import refresh
 from turnlog.store.index.coverage import needs_filling
@@ -31,13 +31,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def filled(machine: Machine, home: Path) -> Machine:
+def filled_machine(machine: Machine, home: Path) -> Machine:
     build = Build()
     build.prompt("please find the teapot")
     build.call("call9", "Bash", {"command": "grep kettle"})
     build.result("call9", "a samovar")
     build.answer("found the teacup", usage={"input_tokens": 7, "output_tokens": 9})
-    machine.add(ONE, recorded("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
+    machine.add(ONE, find_recording("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
     machine.add(TWO, build.data(), mtime=1_700_000_000)
     return machine
 
@@ -55,7 +55,7 @@ def wait_for_filler(home: Path) -> None:
         time.sleep(0.05)
 
 
-def test_the_first_usage_does_not_wait_for_the_index(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_the_first_usage_does_not_wait_for_the_index(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     first = turnlog("usage", "--json")
     assert first.status == 0
     assert "The index is being built in the background" in first.err
@@ -69,7 +69,7 @@ def test_the_first_usage_does_not_wait_for_the_index(turnlog: Turnlog, filled: M
     assert (status["share"], status["filling"], status["paused"], status["unread"]) == (1, False, None, 0)
 
 
-def test_a_search_says_what_it_covers(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_search_says_what_it_covers(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index", "stop")
     found = turnlog("search", "teacup")
     assert found.status == 0
@@ -81,13 +81,15 @@ def test_a_search_says_what_it_covers(turnlog: Turnlog, filled: Machine, home: P
     assert (len(done["sessions"]), done["searched"]["share"], done["searched"]["complete"]) == (1, 1, True)
 
 
-def test_a_search_lets_the_rest_be_read(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_search_lets_the_rest_be_read(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("search", "teacup")
     wait_for_filler(home)
     assert len(turnlog("search", "samovar", "--json").json["sessions"]) == 1
 
 
-def test_it_can_be_stopped_and_goes_on_with_the_next_update(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_it_can_be_stopped_and_goes_on_with_the_next_update(
+    turnlog: Turnlog, filled_machine: Machine, home: Path
+) -> None:
     stopped = turnlog("index", "stop", "--json").json
     assert stopped["paused"] == "stopped by `turnlog index stop`"
     turnlog("search", "teacup")
@@ -98,7 +100,7 @@ def test_it_can_be_stopped_and_goes_on_with_the_next_update(turnlog: Turnlog, fi
     wait_for_filler(home)
 
 
-def test_commands_that_count_calls_read_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_commands_that_count_calls_read_everything_first(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index", "stop")
     turnlog("search", "teacup")
     rows = turnlog("usage", "tool", "--json").json["rows"]
@@ -106,20 +108,20 @@ def test_commands_that_count_calls_read_everything_first(turnlog: Turnlog, fille
     assert turnlog("index", "status", "--json").json["share"] == 1
 
 
-def test_a_filtered_scan_reads_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_filtered_scan_reads_everything_first(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index", "stop")
     found = turnlog("search", "--substring", "samovar", "kind:result", "--json").json
     assert [session["session_id"] for session in found["sessions"]] == [TWO]
 
 
-def test_a_search_for_a_tool_reads_everything_first(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+def test_a_search_for_a_tool_reads_everything_first(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:
     turnlog("index", "stop")
     found = turnlog("search", "tool:Bash samovar", "--json").json
     assert [session["session_id"] for session in found["sessions"]] == [TWO]
 
 
 def test_a_setting_turns_it_off(
-    turnlog: Turnlog, filled: Machine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    turnlog: Turnlog, filled_machine: Machine, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "config.toml").write_text("index_in_background = false\n")
     monkeypatch.setenv("TURNLOG_CONFIG", str(tmp_path / "config.toml"))
@@ -131,7 +133,7 @@ def test_a_setting_turns_it_off(
         assert not is_filler_running(store.lock)
 
 
-def test_wait_belongs_to_an_update(turnlog: Turnlog, filled: Machine) -> None:
+def test_wait_belongs_to_an_update(turnlog: Turnlog, filled_machine: Machine) -> None:
     done = turnlog("index", "status", "--wait")
     assert done.status == 2
     assert "--wait" in done.err

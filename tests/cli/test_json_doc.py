@@ -32,7 +32,7 @@ OPAQUE = {"messages[].content", "edits.strip.*"}
 """Said elsewhere what is in it: by the Messages API, or of another command."""
 
 
-def documented(command: str) -> set[str]:
+def list_documented_keys(command: str) -> set[str]:
     text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
     section = re.split(r"^## ", text, flags=re.MULTILINE)
     (found,) = [part for part in section if part.startswith(f"`turnlog {command}")]
@@ -58,22 +58,22 @@ def sessions() -> list[Path]:
 
 
 def test_every_key_of_ls_is_documented_and_printed(turnlog: Turnlog) -> None:
-    assert set(keys(turnlog("ls", "--all", "--json").json)) == documented("ls")
+    assert set(keys(turnlog("ls", "--all", "--json").json)) == list_documented_keys("ls")
 
 
 def test_every_key_of_show_is_documented_and_printed(turnlog: Turnlog) -> None:
     found = {key for path in sessions() for key in keys(turnlog("show", path, "--json").json)}
-    assert found == documented("show")
+    assert found == list_documented_keys("show")
 
 
 def test_every_key_of_search_is_documented_and_printed(turnlog: Turnlog) -> None:
     runs = (["rounding"], ["roundin"], ["rounding", "--context", "1"], ["--substring", "rounding"])
     found = {key for words in runs for key in keys(turnlog("search", *words, "--json").json)}
-    assert found == documented("search")
+    assert found == list_documented_keys("search")
 
 
 def test_every_key_of_messages_is_documented_and_printed(turnlog: Turnlog) -> None:
-    assert set(keys(turnlog("messages", "bee7dbd3", "--json").json)) == documented("messages")
+    assert set(keys(turnlog("messages", "bee7dbd3", "--json").json)) == list_documented_keys("messages")
 
 
 def test_every_key_of_check_is_documented_and_printed(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -83,13 +83,13 @@ def test_every_key_of_check_is_documented_and_printed(turnlog: Turnlog, tmp_path
     path = build.write(tmp_path)
     odd = [variant("unknown-entry-types-and-extra-fields"), variant("assistant-content-is-a-string")]
     words = ["check", "--requests", "--resumable", "--json", path, config_dir(), *odd]
-    assert set(keys(turnlog(*words).json)) == documented("check")
+    assert set(keys(turnlog(*words).json)) == list_documented_keys("check")
 
 
 def test_every_key_of_doctor_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", variant("parent-cycle").read_bytes())
     (machine.folder / ".claude.json").write_text("")
-    assert set(keys(turnlog("doctor", "--json").json)) == documented("doctor")
+    assert set(keys(turnlog("doctor", "--json").json)) == list_documented_keys("doctor")
 
 
 def test_every_key_of_salvage_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -100,12 +100,12 @@ def test_every_key_of_salvage_is_documented_and_printed(turnlog: Turnlog, machin
     build = Build()
     build.prompt(sessionId=name)
     machine.add("bbbbbbbb-0000-4000-8000-000000000002", build.data())
-    assert set(keys(turnlog("salvage", "--json").json)) == documented("salvage --json")
-    assert set(keys(turnlog("salvage", name, "--json").json)) == documented("salvage ID --json")
+    assert set(keys(turnlog("salvage", "--json").json)) == list_documented_keys("salvage --json")
+    assert set(keys(turnlog("salvage", name, "--json").json)) == list_documented_keys("salvage ID --json")
 
 
 def test_every_key_of_context_is_documented_and_printed(turnlog: Turnlog) -> None:
-    assert set(keys(turnlog("context", "bee7dbd3", "--json").json)) == documented("context")
+    assert set(keys(turnlog("context", "bee7dbd3", "--json").json)) == list_documented_keys("context")
 
 
 def test_every_key_of_archive_is_documented_and_printed(
@@ -117,37 +117,41 @@ def test_every_key_of_archive_is_documented_and_printed(
     for text in (b"a\n", b"b\n"):
         path = machine.add(name, text)
         runs.append(turnlog("archive", "run", "--json").json)
-    assert set(keys(runs[-1])) == documented("archive run")
-    assert set(keys(turnlog("archive", "status", "--json").json)) == documented("archive status")
-    assert set(keys(turnlog("archive", "list", "--json").json)) == documented("archive list")
-    assert set(keys(turnlog("archive", "prune", "--keep", "1", "--json").json)) == documented("archive prune")
+    assert set(keys(runs[-1])) == list_documented_keys("archive run")
+    assert set(keys(turnlog("archive", "status", "--json").json)) == list_documented_keys("archive status")
+    assert set(keys(turnlog("archive", "list", "--json").json)) == list_documented_keys("archive list")
+    assert set(keys(turnlog("archive", "prune", "--keep", "1", "--json").json)) == list_documented_keys("archive prune")
     path.unlink()
-    assert set(keys(turnlog("archive", "restore", name, "--json").json)) == documented("archive restore")
+    assert set(keys(turnlog("archive", "restore", name, "--json").json)) == list_documented_keys("archive restore")
     for blob in (tmp_path / "data" / "archive" / "blobs").rglob("*.zst"):
         blob.unlink()
-    assert set(keys(turnlog("archive", "verify", "--json").json)) == documented("archive verify")
+    assert set(keys(turnlog("archive", "verify", "--json").json)) == list_documented_keys("archive verify")
 
 
 def test_every_key_of_files_is_documented_and_printed(turnlog: Turnlog) -> None:
     name = "22161731"
-    assert set(keys(turnlog("files", name, "--json").json)) == documented("files SESSION --json")
-    assert set(keys(turnlog("files", name, "--diff", "--json").json)) == documented("files SESSION --diff --json")
-    assert set(keys(turnlog("files", "--project", "webshop", "--json").json)) == documented("files --project P --json")
+    assert set(keys(turnlog("files", name, "--json").json)) == list_documented_keys("files SESSION --json")
+    assert set(keys(turnlog("files", name, "--diff", "--json").json)) == list_documented_keys(
+        "files SESSION --diff --json"
+    )
+    assert set(keys(turnlog("files", "--project", "webshop", "--json").json)) == list_documented_keys(
+        "files --project P --json"
+    )
 
 
 def test_every_key_of_restore_is_documented_and_printed(turnlog: Turnlog) -> None:
     words = ["restore", "cart.py", "--list", "--session", "22161731", "--json"]
-    assert set(keys(turnlog(*words).json)) == documented("restore FILE --list --json")
+    assert set(keys(turnlog(*words).json)) == list_documented_keys("restore FILE --list --json")
 
 
 def test_every_key_of_tools_is_documented_and_printed(turnlog: Turnlog) -> None:
     found = {key for words in (["22161731"], []) for key in keys(turnlog("tools", *words, "--json").json)}
-    assert found == documented("tools --json")
+    assert found == list_documented_keys("tools --json")
 
 
 def test_every_key_of_tree_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
     found = set(keys(turnlog("tree", "--json").json))
-    assert {re.sub(r"(\.children\[\])+", "", key) for key in found} == documented("tree")
+    assert {re.sub(r"(\.children\[\])+", "", key) for key in found} == list_documented_keys("tree")
 
 
 def test_every_key_of_pack_and_unpack_is_documented_and_printed(
@@ -157,11 +161,13 @@ def test_every_key_of_pack_and_unpack_is_documented_and_printed(
     build.prompt("use ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6", cwd=str(tmp_path))
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
     package = tmp_path / "p"
-    assert set(keys(turnlog("pack", "aaaaaaaa", "-o", package, "--redact", "--json").json)) == documented("pack")
+    assert set(keys(turnlog("pack", "aaaaaaaa", "-o", package, "--redact", "--json").json)) == list_documented_keys(
+        "pack"
+    )
     listed = turnlog("unpack", package, "--list", "--json").json
-    assert set(keys(listed)) == documented("unpack FILE --list")
+    assert set(keys(listed)) == list_documented_keys("unpack FILE --list")
     done = turnlog("unpack", package, "--config", tmp_path / "there", "--json").json
-    assert set(keys(done)) == documented("unpack FILE --json")
+    assert set(keys(done)) == list_documented_keys("unpack FILE --json")
 
 
 def test_every_key_of_undelete_is_documented_and_printed(
@@ -170,7 +176,7 @@ def test_every_key_of_undelete_is_documented_and_printed(
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n", mtime=1_700_000_000)
     turnlog("delete", "aaaaaaaa", "--yes")
-    assert set(keys(turnlog("undelete", "--list", "--json").json)) == documented("undelete")
+    assert set(keys(turnlog("undelete", "--list", "--json").json)) == list_documented_keys("undelete")
 
 
 def test_every_key_of_undo_and_move_is_documented_and_printed(
@@ -178,8 +184,8 @@ def test_every_key_of_undo_and_move_is_documented_and_printed(
 ) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", b'{"cwd":"/a"}\n', slug="-a", mtime=1_700_000_000)
-    assert set(keys(turnlog("move", "/a", "/b", "--json").json)) == documented("move")
-    assert set(keys(turnlog("undo", "--list", "--json").json)) == documented("undo")
+    assert set(keys(turnlog("move", "/a", "/b", "--json").json)) == list_documented_keys("move")
+    assert set(keys(turnlog("undo", "--list", "--json").json)) == list_documented_keys("undo")
 
 
 def test_every_key_of_usage_is_documented_and_printed(
@@ -192,7 +198,7 @@ def test_every_key_of_usage_is_documented_and_printed(
     build.result()
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
     found = {key for kind in GROUPINGS for key in keys(turnlog("usage", kind, "--json").json)}
-    assert found == documented("usage")
+    assert found == list_documented_keys("usage")
 
 
 def test_every_key_of_index_is_documented_and_printed(
@@ -200,8 +206,8 @@ def test_every_key_of_index_is_documented_and_printed(
 ) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n")
-    assert set(keys(turnlog("index", "--json").json)) == documented("index [ACTION] --json")
-    assert set(keys(turnlog("index", "verify", "--json").json)) == documented("index verify --json")
+    assert set(keys(turnlog("index", "--json").json)) == list_documented_keys("index [ACTION] --json")
+    assert set(keys(turnlog("index", "verify", "--json").json)) == list_documented_keys("index verify --json")
 
 
 def test_every_key_of_fork_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -209,7 +215,7 @@ def test_every_key_of_fork_is_documented_and_printed(turnlog: Turnlog, machine: 
     build.prompt()
     build.answer("hi")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
-    assert set(keys(turnlog("fork", "aaaaaaaa", "--at", "1", "--json").json)) == documented("fork")
+    assert set(keys(turnlog("fork", "aaaaaaaa", "--at", "1", "--json").json)) == list_documented_keys("fork")
 
 
 def test_every_key_of_repair_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -217,7 +223,7 @@ def test_every_key_of_repair_is_documented_and_printed(turnlog: Turnlog, machine
     build.prompt()
     build.answer("hi", parent="gone")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
-    assert set(keys(turnlog("repair", "aaaaaaaa", "--json").json)) == documented("repair")
+    assert set(keys(turnlog("repair", "aaaaaaaa", "--json").json)) == list_documented_keys("repair")
 
 
 FIT_KEYS = {"fit", "fit.target", "fit.after", "fit.command"}
@@ -226,7 +232,7 @@ FIT_KEYS = {"fit", "fit.target", "fit.after", "fit.command"}
 def test_every_key_of_strip_is_documented_and_printed(turnlog: Turnlog) -> None:
     plain = set(keys(turnlog("strip", "bee7dbd3", "--preset", "extreme", "--json").json))
     fitted = set(keys(turnlog("strip", "bee7dbd3", "--fit", "26k", "--json").json))
-    assert plain | fitted == documented("strip")
+    assert plain | fitted == list_documented_keys("strip")
     assert fitted - plain == FIT_KEYS
 
 
@@ -242,9 +248,9 @@ def test_every_key_of_clone_is_documented_and_printed(turnlog: Turnlog, machine:
     wishes = "--tools truncate --for-model other-provider --compress offline --compact offline --portable"
     found = turnlog("clone", "aaaaaaaa", *wishes.split(), "--json").json
     planned = turnlog("clone", "aaaaaaaa", "--dry-run", "--json").json
-    assert set(keys(found)) | set(keys(planned)) == documented("clone")
+    assert set(keys(found)) | set(keys(planned)) == list_documented_keys("clone")
     assert set(planned) - set(found) == {"plan"}
-    assert set(keys(found["edits"]["strip"])) == documented("strip") - {"session", "preset"} - FIT_KEYS
+    assert set(keys(found["edits"]["strip"])) == list_documented_keys("strip") - {"session", "preset"} - FIT_KEYS
 
 
 def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -252,7 +258,7 @@ def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine
     build.prompt("use ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6")
     build.answer("hi")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
-    assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == documented("redact")
+    assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == list_documented_keys("redact")
 
 
 def test_every_key_of_export_is_documented_and_printed(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
@@ -261,7 +267,7 @@ def test_every_key_of_export_is_documented_and_printed(turnlog: Turnlog, machine
     build.prompt("in /home/dana")
     machine.add("bbbbbbbb-0000-4000-8000-000000000002", build.data())
     words = ["export", "--all", "-f", "messages", "-o", tmp_path / "out", "--share", "--json"]
-    assert set(keys(turnlog(*words).json)) == documented("export")
+    assert set(keys(turnlog(*words).json)) == list_documented_keys("export")
 
 
 def test_every_key_of_trace_show_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -270,7 +276,7 @@ def test_every_key_of_trace_show_is_documented_and_printed(turnlog: Turnlog, mac
     build.answer("hi")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
     found = turnlog("trace", "show", "aaaaaaaa", "--json").json
-    assert {key for key in keys(found) if "attributes." not in key} == documented("trace show")
+    assert {key for key in keys(found) if "attributes." not in key} == list_documented_keys("trace show")
 
 
 def test_every_key_of_trace_backfill_is_documented_and_printed(
@@ -285,8 +291,8 @@ def test_every_key_of_trace_backfill_is_documented_and_printed(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", recorder.url)
         preview = turnlog("trace", "backfill", "--all", "--dry-run").json
         found = turnlog("trace", "backfill", "--all", "--json").json
-    assert {key for key in keys(preview) if "spans[]" not in key} == documented("trace backfill --dry-run")
-    assert set(keys(found)) == documented("trace backfill --json")
+    assert {key for key in keys(preview) if "spans[]" not in key} == list_documented_keys("trace backfill --dry-run")
+    assert set(keys(found)) == list_documented_keys("trace backfill --json")
 
 
 def test_every_key_of_trace_status_and_flush_is_documented_and_printed(
@@ -296,8 +302,8 @@ def test_every_key_of_trace_status_and_flush_is_documented_and_printed(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "trouble").write_text("no room")
-    assert set(keys(turnlog("trace", "status", "--json").json)) == documented("trace status")
-    assert set(keys(turnlog("trace", "flush", "--json").json)) == documented("trace flush")
+    assert set(keys(turnlog("trace", "status", "--json").json)) == list_documented_keys("trace status")
+    assert set(keys(turnlog("trace", "flush", "--json").json)) == list_documented_keys("trace flush")
 
 
 def test_every_key_of_hook_status_is_documented_and_printed(
@@ -306,10 +312,10 @@ def test_every_key_of_hook_status_is_documented_and_printed(
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path))
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "trouble").write_text("no room")
-    assert set(keys(turnlog("hook", "status", "--json").json)) == documented("hook status")
+    assert set(keys(turnlog("hook", "status", "--json").json)) == list_documented_keys("hook status")
 
 
 def test_mcp_status(machine: Machine, turnlog: Turnlog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     turnlog("mcp", "install", "--skill")
-    assert set(keys(turnlog("mcp", "status", "--json").json)) == documented("mcp status")
+    assert set(keys(turnlog("mcp", "status", "--json").json)) == list_documented_keys("mcp status")

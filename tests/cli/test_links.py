@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
-from tests.edit.furnished import picture
+from tests.edit.furnished_session import picture
 from tests.session.build import SESSION, base
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
@@ -44,7 +44,7 @@ def session(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return path
 
 
-def relocated(path: Path, away: Path) -> None:
+def move_behind_link(path: Path, away: Path) -> None:
     """Move something elsewhere, and leave a link in its place."""
     away.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(path, away)
@@ -63,7 +63,7 @@ def words(verb: str, tmp_path: Path) -> list[str]:
 def test_people_may_keep_the_whole_or_all_projects_elsewhere(
     turnlog: Turnlog, machine: Machine, session: Path, tmp_path: Path, verb: str, place: str
 ) -> None:
-    relocated(machine.folder if place == "config" else machine.folder / "projects", tmp_path / "away")
+    move_behind_link(machine.folder if place == "config" else machine.folder / "projects", tmp_path / "away")
     done = turnlog(*words(verb, tmp_path))
     assert done.status == 0, done.err
 
@@ -76,7 +76,7 @@ def test_what_was_deleted_comes_back_to_a_folder_that_is_kept_elsewhere(
     copy.parent.mkdir(parents=True)
     copy.write_text("old")
     os.utime(session, (OLD, OLD))
-    relocated(machine.folder if place == "config" else machine.folder / place, tmp_path / "away")
+    move_behind_link(machine.folder if place == "config" else machine.folder / place, tmp_path / "away")
     before = picture(tmp_path / "away")
     assert turnlog("delete", SESSION, "--yes").status == 0
     assert not session.exists()
@@ -90,7 +90,7 @@ def test_what_was_deleted_comes_back_to_a_folder_that_is_kept_elsewhere(
 def test_a_project_that_leads_elsewhere_is_never_written_through(
     turnlog: Turnlog, session: Path, tmp_path: Path, verb: str
 ) -> None:
-    relocated(session.parent, tmp_path / "away")
+    move_behind_link(session.parent, tmp_path / "away")
     before = picture(tmp_path / "away")
     done = turnlog(*words(verb, tmp_path))
     assert done.status == 1
@@ -102,7 +102,7 @@ def test_a_project_that_leads_elsewhere_is_never_written_through(
 def test_a_session_file_that_leads_elsewhere_is_never_written_through(
     turnlog: Turnlog, session: Path, tmp_path: Path, verb: str
 ) -> None:
-    relocated(session, tmp_path / "away" / "precious.jsonl")
+    move_behind_link(session, tmp_path / "away" / "precious.jsonl")
     before = picture(tmp_path / "away")
     assert turnlog(*words(verb, tmp_path)).status == 1
     assert picture(tmp_path / "away") == before
@@ -114,14 +114,14 @@ def test_what_is_reached_by_a_link_does_not_go_along_and_that_is_told(
     turnlog: Turnlog, session: Path, tmp_path: Path, verb: str, below: str
 ) -> None:
     link = session.with_suffix("") / below if below else session.with_suffix("")
-    relocated(link, tmp_path / "away" / "x")
+    move_behind_link(link, tmp_path / "away" / "x")
     done = turnlog(*words(verb, tmp_path))
     assert done.status == 0, done.err
     assert str(link) in done.err + done.out
 
 
 def test_a_move_names_the_session_files_that_it_did_not_change(turnlog: Turnlog, session: Path, tmp_path: Path) -> None:
-    relocated(session, tmp_path / "away" / "precious.jsonl")
+    move_behind_link(session, tmp_path / "away" / "precious.jsonl")
     done = turnlog(*words("move", tmp_path), "--json")
     assert json.loads(done.out)["links"] == [str(session)]
     assert f"{session}: a link, which was not followed; the files behind it keep the old paths." in done.err
@@ -132,7 +132,7 @@ def test_a_link_is_deleted_and_brought_back_as_a_link(
     turnlog: Turnlog, session: Path, tmp_path: Path, below: str
 ) -> None:
     link = session.with_suffix("") / below if below else session.with_suffix("")
-    relocated(link, tmp_path / "away" / "x")
+    move_behind_link(link, tmp_path / "away" / "x")
     before = picture(tmp_path / "away")
     assert turnlog("delete", SESSION, "--yes").status == 0
     assert not os.path.lexists(link)

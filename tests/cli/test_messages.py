@@ -10,7 +10,7 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, variant
 
 
-def branched() -> Build:
+def build_branches() -> Build:
     build = Build()
     build.prompt("one", "u1")
     build.answer("first", uuid="a1")
@@ -20,7 +20,7 @@ def branched() -> Build:
 
 
 def test_json_is_one_object_in_messages_api_shape(turnlog: Turnlog, machine: Machine) -> None:
-    done = turnlog("messages", machine.add(SESSION, branched().data()), "--json")
+    done = turnlog("messages", machine.add(SESSION, build_branches().data()), "--json")
     assert (done.status, done.err) == (0, "")
     assert done.json == {
         "messages": [
@@ -33,7 +33,7 @@ def test_json_is_one_object_in_messages_api_shape(turnlog: Turnlog, machine: Mac
 
 
 def test_another_leaf_can_be_resumed(turnlog: Turnlog, machine: Machine) -> None:
-    path = machine.add(SESSION, branched().data())
+    path = machine.add(SESSION, build_branches().data())
     assert len(turnlog("messages", path, "--leaf", "a1", "--json").json["messages"]) == 2
     unknown = turnlog("messages", path, "--leaf", "nobody", "--json")
     assert (unknown.status, unknown.out) == (1, "")
@@ -41,7 +41,7 @@ def test_another_leaf_can_be_resumed(turnlog: Turnlog, machine: Machine) -> None
 
 
 def test_what_the_client_adds_is_added_on_request(turnlog: Turnlog, machine: Machine) -> None:
-    build = branched()
+    build = build_branches()
     build.call("c1")
     path = machine.add(SESSION, build.data())
     plain = turnlog("messages", path, "--json").json["messages"]

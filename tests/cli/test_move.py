@@ -28,7 +28,7 @@ class Project:
         return self.machine.add(own, line, slug=make_slug(cwd), mtime=1_700_000_000)
 
     @property
-    def moved(self) -> Path:
+    def moved_path(self) -> Path:
         return self.machine.folder / "projects" / make_slug(str(self.new)) / f"{ONE}.jsonl"
 
 
@@ -48,10 +48,10 @@ def test_the_sessions_of_a_folder_follow_it_and_come_back(turnlog: Turnlog, proj
         "1 line changed in 1 file",
     ]
     assert "`turnlog undo` reverts it." in done.err
-    assert json.loads(project.moved.read_bytes())["cwd"] == str(project.new)
+    assert json.loads(project.moved_path.read_bytes())["cwd"] == str(project.new)
     assert turnlog("undo").status == 0
     assert project.session.read_bytes() == before
-    assert not project.moved.parent.exists()
+    assert not project.moved_path.parent.exists()
 
 
 def test_a_folder_that_is_still_in_its_old_place_is_mentioned(turnlog: Turnlog, project: Project) -> None:
@@ -68,14 +68,14 @@ def test_paths_are_understood_as_they_are_typed(
     monkeypatch.chdir(project.new)
     monkeypatch.setenv("HOME", str(project.new.parent))
     assert turnlog("move", "~/old/", ".").status == 0
-    assert project.moved.exists()
+    assert project.moved_path.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links")
 def test_a_link_to_the_folder_is_followed(turnlog: Turnlog, project: Project, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "code")
     assert turnlog("move", tmp_path / "link" / "old", tmp_path / "link" / "new").status == 0
-    assert project.moved.exists()
+    assert project.moved_path.exists()
 
 
 def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None:
@@ -89,7 +89,7 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
     assert refused.status == 2
     assert "already present; use --merge to move the sessions there" in refused.err
     assert turnlog("move", project.old, project.new, "--merge").status == 0
-    assert project.moved.exists()
+    assert project.moved_path.exists()
 
 
 def test_an_unknown_folder_is_answered_with_the_closest(turnlog: Turnlog, project: Project) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.cli.test_json_doc import documented, keys
+from tests.cli.test_json_doc import keys, list_documented_keys
 from tests.notify.receiver import Receiver
 from turnlog.notify.notification import Notification
 from turnlog.notify.queue import NotifyQueue
@@ -146,13 +146,13 @@ def test_status_shows_what_is_waiting_and_why(turnlog: Turnlog, configure: Confi
 def test_every_key_of_the_status_is_documented_and_printed(turnlog: Turnlog, configure: Configure, data: Path) -> None:
     configure(hook("team", "https://example.com/x"))
     fill(data)
-    assert set(keys(turnlog("notify", "status", "--json").json)) == documented("notify status")
+    assert set(keys(turnlog("notify", "status", "--json").json)) == list_documented_keys("notify status")
 
 
 def test_every_key_of_a_test_is_documented_and_printed(turnlog: Turnlog, configure: Configure) -> None:
     with Receiver() as receiver:
         configure(hook("team", receiver.url))
-        assert set(keys(turnlog("notify", "test", "--json").json)) == documented("notify test")
+        assert set(keys(turnlog("notify", "test", "--json").json)) == list_documented_keys("notify test")
 
 
 def test_status_creates_nothing(turnlog: Turnlog, configure: Configure, data: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.edit.forged import ID, MAIN, file, forged, manifest, member, session
+from tests.edit.forged_package import ID, MAIN, file, forge_package, manifest, member, session
 from tests.session.build import SESSION, Build
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
@@ -138,7 +138,7 @@ def test_names_and_titles_of_strangers_are_spelled_out(
     hostile = HOSTILE.replace("\ud800", "")
     name = f"config/projects/-home-dana-webshop/{ID}/tool-results/a\nb{hostile}"
     told = manifest(file(name), sessions=[session(title=hostile, project="/x\n" + hostile)])
-    path = forged(tmp_path / "p", told, member() + member(name))
+    path = forge_package(tmp_path / "p", told, member() + member(name))
     given = ["--config", tmp_path / "there", "--project", project]
     for words in (["--list"], [*given, "--dry-run"], given, given):
         done = turnlog("unpack", path, *words)
@@ -150,7 +150,7 @@ def test_names_and_titles_of_strangers_are_spelled_out(
 
 def test_a_plan_that_stays_is_told(turnlog: Turnlog, machine: Machine, tmp_path: Path, project: Path) -> None:
     told = manifest(file("config/plans/x.md"))
-    path = forged(tmp_path / "p", told, member("config/plans/x.md") + member())
+    path = forge_package(tmp_path / "p", told, member("config/plans/x.md") + member())
     (tmp_path / "there" / "plans").mkdir(parents=True)
     (tmp_path / "there" / "plans" / "x.md").write_text("mine")
     done = turnlog("unpack", path, "--config", tmp_path / "there", "--project", project)

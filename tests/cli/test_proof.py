@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog, harmful
-from tests.session.build import BASE, SESSION, Build, base, recorded, said
+from tests.session.build import BASE, SESSION, Build, base, describe_resumed, find_recording
 from turnlog.session.session import Session
 
 LONG_AGO = 1_700_000_000
@@ -46,7 +46,7 @@ def tokens(turnlog: Turnlog) -> Any:
 def test_no_edit_makes_tokens_count_twice_and_every_copy_is_listed_below_its_source(
     turnlog: Turnlog, machine: Machine
 ) -> None:
-    source = recorded("2.1.325/tools")
+    source = find_recording("2.1.325/tools")
     path = machine.add(source.stem, source.read_bytes(), slug=source.parent.name, mtime=LONG_AGO)
     before = tokens(turnlog)
     assert before["input_tokens"]
@@ -64,7 +64,7 @@ def test_no_edit_makes_tokens_count_twice_and_every_copy_is_listed_below_its_sou
 
 
 def test_what_was_stripped_is_not_stripped_again_and_is_sound(turnlog: Turnlog, machine: Machine) -> None:
-    source = recorded("2.1.325/tools")
+    source = find_recording("2.1.325/tools")
     path = machine.add(source.stem, source.read_bytes(), slug=source.parent.name, mtime=LONG_AGO)
     made = turnlog("clone", path, "--preset", "heavy", "--json").json["made"]["path"]
     assert "There is nothing to strip." in turnlog("strip", made, "--preset", "heavy").out
@@ -75,7 +75,7 @@ def test_what_was_stripped_is_not_stripped_again_and_is_sound(turnlog: Turnlog, 
     assert turnlog("check", "--resumable", portable).status == 0
 
 
-def nested(depth: int) -> bytes:
+def build_nested_json(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
@@ -107,8 +107,8 @@ HOSTILE = {
     "no-message": of(message=[1, {"role": 5}]),
     "odd-blocks": of(message={"role": "assistant", "content": [5, None, {"type": 5}, {"type": "tool_use"}, [[]]]}),
     "repeated": base().data().replace(b'"type":"user"', b'"type":"user","uuid":"x","uuid":"y","n":1e400,"type":"user"'),
-    "deep": base().data().replace(b'"content":"u2 text"', b'"content":' + nested(2000)),
-    "very-deep": base().data().replace(b'"version"', b'"toolUseResult":' + nested(5_000) + b',"version"'),
+    "deep": base().data().replace(b'"content":"u2 text"', b'"content":' + build_nested_json(2000)),
+    "very-deep": base().data().replace(b'"version"', b'"toolUseResult":' + build_nested_json(5_000) + b',"version"'),
     "surrogates": surrogates(),
 }
 
@@ -141,7 +141,7 @@ WITH_SECRET = {
     "title": base().data() + json.dumps({"type": "custom-title", "customTitle": SECRET}).encode() + b"\n",
     "zero-byte": base().data().replace(b"u2 text", b"\0 " + SECRET.encode()),
     "not-text": base().data().replace(b"u2 text", b"\xff " + SECRET.encode()),
-    "too-deep": base().data().replace(b'"a3"', b'"a3","x":' + nested(5_000).replace(b"[]", b'["%s"]'), 1),
+    "too-deep": base().data().replace(b'"a3"', b'"a3","x":' + build_nested_json(5_000).replace(b"[]", b'["%s"]'), 1),
 }
 WITH_SECRET["too-deep"] = WITH_SECRET["too-deep"].replace(b"%s", SECRET.encode())
 
@@ -213,4 +213,4 @@ def test_changes_are_undone_one_after_the_other_and_a_move_can_be_made_again(
     assert turnlog("move", "/home/dana/webshop", "/home/dana/shop").status == 0
     assert not path.exists()
     with Session.open(machine.folder / "projects" / "-home-dana-shop" / path.name) as session:
-        assert said(session) != BASE
+        assert describe_resumed(session) != BASE

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.cli.terminals import WrittenSession, open_seat
-from tests.cli.test_json_doc import documented, keys
+from tests.cli.test_json_doc import keys, list_documented_keys
 from tests.quest.stories import tell
 from tests.session.build import DATA, ROOT
 from turnlog.api.quest import read_quest_profile
@@ -50,7 +50,7 @@ def test_every_key_of_the_profile_is_documented_and_printed(turnlog: Turnlog, tm
     keeper = ProfileKeeper(tmp_path / "turnlog")
     for number in range(6):
         keeper.count_events(tell(["ultra"] * 10, f"s{number}", pause=60 + number))
-    assert set(keys(turnlog("quest", "profile", "--json").json)) == documented("quest profile --json")
+    assert set(keys(turnlog("quest", "profile", "--json").json)) == list_documented_keys("quest profile --json")
 
 
 def test_a_rebuild_counts_genuine_sessions_once_however_often_it_runs(machine: Machine, turnlog: Turnlog) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
-from tests.session.build import BASE, SESSION, Build, base, encoded, said
+from tests.session.build import BASE, SESSION, Build, base, describe_resumed, encode_lines
 from turnlog.api.repairs import replace_repaired
 from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.repair import repair_session
@@ -42,7 +42,7 @@ def others(machine: Machine) -> list[Path]:
 
 def said_in(path: Path) -> list[str]:
     with Session.open(path) as session:
-        return said(session)
+        return describe_resumed(session)
 
 
 def test_a_repair_makes_a_new_session_that_says_what_it_is(turnlog: Turnlog, machine: Machine) -> None:
@@ -74,7 +74,7 @@ def test_what_was_done_is_told_kind_by_kind(turnlog: Turnlog, machine: Machine) 
 
 
 def test_a_repair_in_place_keeps_mode_and_times_and_is_undone_byte_for_byte(turnlog: Turnlog, machine: Machine) -> None:
-    ill = sick.glued()
+    ill = sick.build_glued()
     path = add(machine, ill.data)
     path.chmod(0o640)
     done = turnlog("repair", SESSION, "--in-place")
@@ -206,7 +206,7 @@ def test_a_session_that_a_program_began_gets_into_the_list_when_that_is_asked_fo
 def test_a_session_that_begins_with_a_sub_agent_gets_into_the_list(turnlog: Turnlog, machine: Machine) -> None:
     aside = Build()
     aside.prompt("aside", "s1", isSidechain=True)
-    path = add(machine, encoded(aside.lines + base().lines))
+    path = add(machine, encode_lines(aside.lines + base().lines))
     assert turnlog("repair", SESSION, "--in-place").status == 0
     assert said_in(path) == BASE
     with Session.open(path) as session:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.desk import Terminal
-from tests.agent.waiting import wait_until
+from tests.agent.waits import wait_until
 from tests.live.replay.model_terminal import ModelTerminal
 from tests.session.build import Build
 
@@ -66,7 +66,7 @@ def open_player(folder: Path, *words: str, speed: str = "1") -> Iterator[Player]
     path = build_session().write(folder)
     keep = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "HOME") if name in os.environ}
     command = [sys.executable, "-m", "turnlog", "replay", str(path), "--max-gap", "10h", "--speed", speed, *words]
-    found = Player(command, folder, {**keep, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, 100)
+    found = Player(command, folder, {**keep, "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"}, (24, 100))
     try:
         yield found
     finally:
@@ -86,7 +86,7 @@ def test_a_dot_shows_one_event_after_the_other_and_pauses(tmp_path: Path) -> Non
         player.send(".")
         player.expect("Number 1 is done.")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
         lines = [line for line in player.screen.text.splitlines() if line]
         assert lines == [
             "▶ Please do number 1",
@@ -107,7 +107,7 @@ def test_space_pauses_and_plays_on(tmp_path: Path) -> None:
         player.send(" ")
         player.expect("▶ 1x")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
 
 
 def test_arrows_go_by_turns_and_plus_and_minus_change_the_speed(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_arrows_go_by_turns_and_plus_and_minus_change_the_speed(tmp_path: Path) 
         player.send("-[[")
         player.expect("0.5x")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
         assert player.screen.text.count("> Please do number 2") == 2, "the scrollback keeps what was shown"
 
 
@@ -152,7 +152,7 @@ def test_a_turn_or_a_time_can_be_typed(tmp_path: Path) -> None:
         player.send("\x1b[F")
         player.expect("■ 1x  turn 5 of 5")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
 
 
 def test_a_replay_runs_to_its_end_and_waits_there(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_replay_runs_to_its_end_and_waits_there(tmp_path: Path) -> None:
         player.send(" ")
         player.expect("── turn 1 ─")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
 
 
 def test_the_bottom_line_follows_the_width_of_the_window(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_bottom_line_follows_the_width_of_the_window(tmp_path: Path) -> None
         player.resize(90)
         player.expect("? help")
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0
 
 
 @pytest.mark.parametrize("key", ["q", "\x03", "\x04"])
@@ -182,7 +182,7 @@ def test_the_terminal_is_restored_whatever_ends_the_player(tmp_path: Path, key: 
         player.expect("▶ 1x")
         assert not player.has_echo()
         player.send(key)
-        assert player.ended() == (130 if key == "\x03" else 0)
+        assert player.wait_for_end() == (130 if key == "\x03" else 0)
         assert player.has_echo()
         assert player.screen.is_cursor_visible
         assert "turn 1 of 5" not in player.screen.text, "the bottom line is gone"
@@ -193,7 +193,7 @@ def test_the_terminal_is_restored_when_the_player_is_ended(tmp_path: Path, numbe
     with open_player(tmp_path) as player:
         player.expect("▶ 1x")
         os.kill(player.pid, number)
-        assert player.ended() == 130
+        assert player.wait_for_end() == 130
         assert player.has_echo()
         assert player.screen.is_cursor_visible
 
@@ -209,4 +209,4 @@ def test_ctrl_z_gives_the_terminal_back_until_the_player_goes_on(tmp_path: Path)
         player.expect("▶ 1x  turn 1 of 5")
         assert not player.has_echo()
         player.send("q")
-        assert player.ended() == 0
+        assert player.wait_for_end() == 0

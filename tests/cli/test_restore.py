@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import SESSION, Build, recorded
+from tests.session.build import SESSION, Build, find_recording
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_versions import three_turns
-from tests.session.touching import config, copy, do, history, snapshot, text
+from tests.session.touch_calls import config, copy, do, history, snapshot, text
 
 
 @pytest.fixture
@@ -228,5 +228,5 @@ def test_a_session_that_leads_to_places_of_its_own_writes_nowhere_else(turnlog: 
 
 
 def test_a_recorded_session_gives_back_what_it_copied(turnlog: Turnlog) -> None:
-    done = turnlog("restore", "NOTES.md", "--at", "1", "-s", recorded("2.1.325/tui_edge"), "-o", "-")
+    done = turnlog("restore", "NOTES.md", "--at", "1", "-s", find_recording("2.1.325/tui_edge"), "-o", "-")
     assert len(done.raw) == 8

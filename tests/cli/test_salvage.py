@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import SESSION, base, said
+from tests.session.build import SESSION, base, describe_resumed
 from turnlog.edit.illnesses.verdict import judge_session
 from turnlog.session.session import Session
 
@@ -20,14 +20,18 @@ GONE = "aaaaaaaa-0000-4000-8000-000000000001"
 def home(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine on which one session is gone."""
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
-    rows = [_typed("Fix the cart"), _typed("/model opus", 5), _typed("Now a test\nplease", 9)]
+    rows = [
+        _build_history_line("Fix the cart"),
+        _build_history_line("/model opus", 5),
+        _build_history_line("Now a test\nplease", 9),
+    ]
     (machine.folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (machine.folder / "file-history" / GONE).mkdir(parents=True)
     (machine.folder / "file-history" / GONE / "abc@v1").write_text("old")
     return machine
 
 
-def _typed(text: str, seconds: int = 0, **fields: Any) -> dict[str, Any]:
+def _build_history_line(text: str, seconds: int = 0, **fields: Any) -> dict[str, Any]:
     time = 1_767_261_600_000 + seconds * 1000
     return {"display": text, "timestamp": time, "project": "/home/dana/shop", "sessionId": GONE, **fields}
 
@@ -103,7 +107,7 @@ def test_a_session_can_be_made_of_the_prompts_with_notes_for_the_answers(turnlog
     assert done.lines[1] == f"Resume it with: claude --resume {path.stem}"
     with Session.open(path) as session:
         lost = f"A [The answer is lost. The transcript of session {GONE} is gone; turnlog rebuilt this one"
-        texts = said(session)
+        texts = describe_resumed(session)
         assert (texts[0], texts[2]) == ("U Fix the cart", "U Now a test\nplease")
         assert texts[1].startswith(lost)
         found = judge_session(session)
@@ -132,9 +136,9 @@ def test_where_the_archive_has_it_restoring_is_better(turnlog: Turnlog, home: Ma
 
 def test_without_prompts_or_a_project_no_session_is_made(turnlog: Turnlog, home: Machine) -> None:
     history = home.folder / "history.jsonl"
-    history.write_text(json.dumps(_typed("/clear")) + "\n")
+    history.write_text(json.dumps(_build_history_line("/clear")) + "\n")
     assert "no prompts are left" in turnlog("salvage", GONE, "--session").err
-    history.write_text(json.dumps(_typed("hi", project=None)) + "\n")
+    history.write_text(json.dumps(_build_history_line("hi", project=None)) + "\n")
     assert "project is unknown" in turnlog("salvage", GONE, "--session").err
     assert sessions(home) == []
 
@@ -147,7 +151,7 @@ def test_words_that_do_not_go_together_are_a_wrong_call(turnlog: Turnlog, home: 
 
 
 def test_hostile_content_does_no_harm(turnlog: Turnlog, home: Machine) -> None:
-    row = _typed(HOSTILE, project=HOSTILE, pastedContents=HOSTILE)
+    row = _build_history_line(HOSTILE, project=HOSTILE, pastedContents=HOSTILE)
     (home.folder / "history.jsonl").write_text(json.dumps(row) + "\n")
     for words in ([], [GONE]):
         done = turnlog("salvage", *words)

@@ -26,7 +26,7 @@ def turn_numbers(lines: list[str]) -> list[int]:
     return [int(found[1]) for line in lines if (found := re.match(r"── (\d+) ·", line))]
 
 
-def branched() -> Build:
+def build_branches() -> Build:
     """Two turns, then two different third ones."""
     build = Build()
     build.prompt("one", "u1")
@@ -270,7 +270,7 @@ def test_sub_agents_that_no_call_leads_to_come_last(turnlog: Turnlog) -> None:
 
 
 def test_the_branch_that_would_be_resumed_is_shown_and_the_others_are_named(turnlog: Turnlog, machine: Machine) -> None:
-    lines = show(turnlog, machine, branched())
+    lines = show(turnlog, machine, build_branches())
     assert turn_numbers(lines) == [1, 2, 4]
     assert "1 turn on other branches: --branch 1 (3 turns), --branch all" in lines
 
@@ -279,7 +279,7 @@ def test_the_branch_that_would_be_resumed_is_shown_and_the_others_are_named(turn
     ("branch", "turns"), [("1", [1, 2, 3]), ("2", [1, 2, 4]), ("a3", [1, 2, 3]), ("a2", [1, 2]), ("all", [1, 2, 3, 4])]
 )
 def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch: str, turns: list[int]) -> None:
-    assert turn_numbers(show(turnlog, machine, branched(), "--branch", branch)) == turns
+    assert turn_numbers(show(turnlog, machine, build_branches(), "--branch", branch)) == turns
 
 
 @pytest.mark.parametrize(
@@ -294,12 +294,12 @@ def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch:
 def test_a_branch_that_does_not_exist_is_refused(
     turnlog: Turnlog, machine: Machine, branch: str, complaint: str
 ) -> None:
-    done = turnlog("show", machine.add(SESSION, branched().data()), "--branch", branch)
+    done = turnlog("show", machine.add(SESSION, build_branches().data()), "--branch", branch)
     assert (done.status, done.out, done.err) == (2, "", f"turnlog: {complaint}\n")
 
 
 def test_what_was_before_a_compaction_is_shown_too(turnlog: Turnlog, machine: Machine) -> None:
-    build = branched()
+    build = build_branches()
     build.boundary()
     build.summary()
     build.prompt("after")
@@ -308,7 +308,7 @@ def test_what_was_before_a_compaction_is_shown_too(turnlog: Turnlog, machine: Ma
 
 
 def test_a_session_that_the_client_refuses_is_shown_whole(turnlog: Turnlog, machine: Machine) -> None:
-    build = branched()
+    build = build_branches()
     for line in build.lines:
         line["timestamp"] = "never"
     assert turn_numbers(show(turnlog, machine, build)) == [1, 2, 3, 4]
@@ -319,7 +319,7 @@ def test_a_session_that_the_client_refuses_is_shown_whole(turnlog: Turnlog, mach
     [("1", [1]), ("4", [4]), ("2..3", [2, 3]), ("..2", [1, 2]), ("3..", [3, 4]), ("..", [1, 2, 3, 4])],
 )
 def test_turns_can_be_picked_by_their_number(turnlog: Turnlog, machine: Machine, turn: str, numbers: list[int]) -> None:
-    lines = show(turnlog, machine, branched(), "--turn", turn)
+    lines = show(turnlog, machine, build_branches(), "--turn", turn)
     assert turn_numbers(lines) == numbers
     assert lines[1].startswith("──")
 
@@ -334,7 +334,7 @@ def test_the_number_of_a_turn_is_its_index_in_json(turnlog: Turnlog) -> None:
 def test_a_turn_that_does_not_exist_is_refused_with_those_that_do(
     turnlog: Turnlog, machine: Machine, turn: str
 ) -> None:
-    done = turnlog("show", machine.add(SESSION, branched().data()), "--turn", turn)
+    done = turnlog("show", machine.add(SESSION, build_branches().data()), "--turn", turn)
     assert (done.status, done.out) == (2, "")
     assert "this session has turns 1 to 4" in done.err or "use a number such as 3" in done.err
 

@@ -56,7 +56,7 @@ SELDOM = {
 FURTHER = ("edit", "export", "live", "redact", "store", "trace", "web", "agent.console", "agent.resume")
 
 
-def started(*words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run_turnlog(*words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A run of `turnlog`; the last line of standard error names the modules that are loaded at its end."""
     code = (
         "import sys; sys.argv[0] = 'turnlog'\n"
@@ -77,7 +77,7 @@ def started(*words: str, environ: Mapping[str, str] | None = None) -> subprocess
 
 def loaded_by(*words: str) -> set[str]:
     """The modules that are there at the end of a run of `turnlog`."""
-    return set(started(*words).stderr.splitlines()[-1].split())
+    return set(run_turnlog(*words).stderr.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
@@ -126,7 +126,7 @@ def test_a_command_loads_no_server_no_template_and_no_parser(words: str, more: s
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Callable[..., set[str]]:
+def ask_model(tmp_path: Path) -> Callable[..., set[str]]:
     """Asks a model that gives some answers, the last of which is "Done."; the modules that are there at the end."""
     for folder in ("home", "config"):
         (tmp_path / folder).mkdir()
@@ -141,15 +141,15 @@ def asked(tmp_path: Path) -> Callable[..., set[str]]:
                 "ANTHROPIC_API_KEY": "a-key",
                 "ANTHROPIC_BASE_URL": mock.url,
             }
-            done = started("-p", "Do it.", "--add-dir", str(tmp_path), environ=environ)
+            done = run_turnlog("-p", "Do it.", "--add-dir", str(tmp_path), environ=environ)
         assert done.stdout == "Done.\n"
         return set(done.stderr.split())
 
     return ask
 
 
-def test_an_answer_needs_no_framework_and_no_tool(asked: Callable[..., set[str]]) -> None:
-    loaded = asked()
+def test_an_answer_needs_no_framework_and_no_tool(ask_model: Callable[..., set[str]]) -> None:
+    loaded = ask_model()
     assert "turnlog.agent.loop" in loaded
     assert loaded & SELDOM == set()
     rooms = {f"turnlog.{room}" for room in FURTHER}
@@ -159,16 +159,16 @@ def test_an_answer_needs_no_framework_and_no_tool(asked: Callable[..., set[str]]
     assert {name for name in loaded if name.startswith("turnlog.agent.tools.")} & set(map(home, TOOLS)) == set()
 
 
-def test_a_tool_is_loaded_when_it_is_called(asked: Callable[..., set[str]], tmp_path: Path) -> None:
+def test_a_tool_is_loaded_when_it_is_called(ask_model: Callable[..., set[str]], tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("x\n")
     call = {"type": "tool_use", "name": "Read", "input": {"file_path": str(tmp_path / "note.txt")}}
-    loaded = asked(call)
+    loaded = ask_model(call)
     assert home("Read") in loaded
     assert loaded & {home("Bash"), home("WebFetch"), "subprocess", "tree_sitter"} == set()
 
 
-def test_commands_are_taken_apart_by_what_is_loaded_for_them(asked: Callable[..., set[str]]) -> None:
-    assert "tree_sitter" in asked({"type": "tool_use", "name": "Bash", "input": {"command": "rm -rf nothing"}})
+def test_commands_are_taken_apart_by_what_is_loaded_for_them(ask_model: Callable[..., set[str]]) -> None:
+    assert "tree_sitter" in ask_model({"type": "tool_use", "name": "Bash", "input": {"command": "rm -rf nothing"}})
 
 
 def home(tool: str) -> str:
@@ -202,7 +202,7 @@ def test_every_row_of_the_table_leads_to_a_command_of_that_name(name: str) -> No
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_and_loads_the_rooms_below_only_when_it_works(name: str) -> None:
     """Whoever asks for help, or gets a word wrong, does not wait for decoders."""
-    done = started(name, "--help")
+    done = run_turnlog(name, "--help")
     assert done.stdout.startswith(f"Usage: turnlog {name} ")
     loaded = set(done.stderr.split())
     assert loaded & {"turnlog.entries", "turnlog.session"} == set()

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.cli.test_startup import loaded_by
 from tests.conftest import Program
-from tests.session.build import DATA, Build, recorded
+from tests.session.build import DATA, Build, find_recording
 from tests.session.test_filling import usage
 from turnlog.api.config import data_dir
 from turnlog.cli.statusline import status_facts, status_text
@@ -52,7 +52,7 @@ GIVEN: dict[str, Any] = {
 """What the client gives, as 2.1.325 documents it."""
 
 
-def shown(given: object, template: str | None = None, *, color: bool = False) -> str:
+def render_status(given: object, template: str | None = None, *, color: bool = False) -> str:
     return status_text.render_status_line(given, template, color=color)
 
 
@@ -71,17 +71,17 @@ def run(
 
 
 def test_the_line_tells_model_folder_fill_and_cost() -> None:
-    assert shown(GIVEN) == "Opus 5 · webshop · ctx 42% 84k · $1.25"
+    assert render_status(GIVEN) == "Opus 5 · webshop · ctx 42% 84k · $1.25"
 
 
 def test_the_program_prints_that_line() -> None:
     done = run(json.dumps(GIVEN).encode())
-    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, shown(GIVEN) + "\n", b"")
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, render_status(GIVEN) + "\n", b"")
 
 
 def test_a_template_says_what_is_printed() -> None:
     template = "{model}|{folder}|{percent}|{tokens}|{window}|{cost}|{session}|{version}|{today}|{nobody}|{"
-    assert shown(GIVEN, template) == "Opus 5|webshop|42%|84k|200k|$1.25|abcdef12|2.1.325||{nobody}|{"
+    assert render_status(GIVEN, template) == "Opus 5|webshop|42%|84k|200k|$1.25|abcdef12|2.1.325||{nobody}|{"
     for words in (["--format", "{cost}"], ["--format={cost}"]):
         assert run(json.dumps(GIVEN).encode(), *words).stdout == b"$1.25\n"
 
@@ -90,7 +90,7 @@ def test_every_placeholder_is_known_and_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "statusline.md").read_text(encoding="utf-8")
     for name, meaning in status_text.PLACEHOLDERS.items():
         assert f"| `{{{name}}}` | {meaning} |" in text
-        assert "{" not in shown(GIVEN, "{" + name + "}")
+        assert "{" not in render_status(GIVEN, "{" + name + "}")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_every_placeholder_is_known_and_documented() -> None:
 )
 def test_a_window_that_fills_is_yellow_then_red(held: int, start: str) -> None:
     given = {"context_window": {"context_window_size": 200_000, "current_usage": {"cache_read_input_tokens": held}}}
-    assert shown(given, "{percent}", color=True).startswith(start)
-    assert "\x1b" not in shown(given, "{percent}")
+    assert render_status(given, "{percent}", color=True).startswith(start)
+    assert "\x1b" not in render_status(given, "{percent}")
 
 
 def test_no_color_is_respected() -> None:
@@ -114,7 +114,7 @@ def test_no_color_is_respected() -> None:
      (1_250_000, "1.25M")],
 )  # fmt: skip
 def test_tokens_are_told_in_short(tokens: int, text: str) -> None:
-    assert shown({"context_window": {"current_usage": {"input_tokens": tokens}}}, "{tokens}") == text
+    assert render_status({"context_window": {"current_usage": {"input_tokens": tokens}}}, "{tokens}") == text
 
 
 # -- the transcript
@@ -131,7 +131,7 @@ def test_without_the_clients_word_the_last_usage_of_the_transcript_counts(tmp_pa
     build.prompt("on")
     path = build.write(tmp_path)
     given = {"transcript_path": str(path)}
-    assert shown(given) == "ctx 7% 70k"
+    assert render_status(given) == "ctx 7% 70k"
     with Session.open(path) as session:
         assert compute_window_fill(session).measured_tokens == 70_000
 
@@ -141,13 +141,13 @@ def test_of_several_requests_behind_a_message_the_last_of_its_own_model_fills_th
     advice = usage(90_000) | {"type": "advisor_message", "model": "claude-fable-5"}
     requests = [usage(30_000) | {"type": "message"}, advice, usage(40_000) | {"type": "message"}, advice]
     build.answer("one", usage=usage(70_000) | {"iterations": requests})
-    assert shown({"transcript_path": str(build.write(tmp_path))}) == "ctx 4% 40k"
+    assert render_status({"transcript_path": str(build.write(tmp_path))}) == "ctx 4% 40k"
 
 
 def test_requests_that_say_nothing_of_the_prompt_leave_the_sum(tmp_path: Path) -> None:
     build = Build()
     build.answer("one", usage=usage(70_000) | {"iterations": [None, 7, {"type": "message"}]})
-    assert shown({"transcript_path": str(build.write(tmp_path))}) == "ctx 7% 70k"
+    assert render_status({"transcript_path": str(build.write(tmp_path))}) == "ctx 7% 70k"
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("sessions/2*/*/projects/*/????????-*.jsonl")), ids=lambda p: p.stem)
@@ -170,9 +170,9 @@ def test_after_a_compaction_nothing_is_known_yet(tmp_path: Path) -> None:
 
 
 def test_the_client_that_says_nothing_yet_is_believed(tmp_path: Path) -> None:
-    given = {"transcript_path": str(recorded("2.1.325/tools")), "context_window": {"current_usage": None}}
-    assert shown(given, "[{context}]") == "[]"
-    assert shown({**given, "context_window": {"current_usage": "odd"}}, "[{context}]") != "[]"
+    given = {"transcript_path": str(find_recording("2.1.325/tools")), "context_window": {"current_usage": None}}
+    assert render_status(given, "[{context}]") == "[]"
+    assert render_status({**given, "context_window": {"current_usage": "odd"}}, "[{context}]") != "[]"
 
 
 def test_only_the_end_of_a_large_transcript_is_read(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_the_branch_is_found_from_any_folder_of_the_repository(repository: Path) -> None:
     assert status_facts.find_git_branch(str(repository / "src" / "deep")) == "feature/x"
-    assert shown({"cwd": str(repository)}) == "repo · (feature/x)"
+    assert render_status({"cwd": str(repository)}) == "repo · (feature/x)"
 
 
 def test_a_checked_out_commit_is_told_by_its_start(repository: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_worktree_has_its_own_branch(repository: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("folder", ["", "relative", "/nowhere/at/all", "/\0"])
 def test_a_folder_without_git_has_no_branch(folder: str, tmp_path: Path) -> None:
-    assert shown({"cwd": folder}, "{branch}") == ""
+    assert render_status({"cwd": folder}, "{branch}") == ""
     (tmp_path / ".git").mkdir()
     assert status_facts.find_git_branch(str(tmp_path)) == ""
 
@@ -269,8 +269,8 @@ def test_what_today_cost_comes_from_the_index(index: apsw.Connection) -> None:
     spend(index, now, 2.5)
     spend(index, now, 0.25)
     spend(index, now - 48, 100)
-    assert shown({}) == "today ≥$2.75"
-    assert shown({}, "{today}") == "≥$2.75"
+    assert render_status({}) == "today ≥$2.75"
+    assert render_status({}, "{today}") == "≥$2.75"
 
 
 def test_it_is_exact_once_the_index_has_read_this_session_to_its_end(index: apsw.Connection, tmp_path: Path) -> None:
@@ -278,13 +278,13 @@ def test_it_is_exact_once_the_index_has_read_this_session_to_its_end(index: apsw
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"{}\n")
     index.execute("INSERT INTO file (path, kind, session, offset) VALUES (?, 'session', 1, 3)", (str(path),))
-    assert shown({"transcript_path": str(path)}, "{today}") == "$2.50"
+    assert render_status({"transcript_path": str(path)}, "{today}") == "$2.50"
     path.write_bytes(b"{}\n{}\n")
-    assert shown({"transcript_path": str(path)}, "{today}") == "≥$2.50"
+    assert render_status({"transcript_path": str(path)}, "{today}") == "≥$2.50"
 
 
 def test_an_index_without_a_word_about_today_is_passed_over(index: apsw.Connection) -> None:
-    assert shown(GIVEN, "[{today}]") == "[]"
+    assert render_status(GIVEN, "[{today}]") == "[]"
 
 
 def test_nobody_waits_for_an_index_that_is_locked(index: apsw.Connection) -> None:
@@ -301,15 +301,15 @@ def test_an_index_of_another_version_or_a_broken_one_is_passed_over(
 ) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path))
     (tmp_path / "index.db").write_bytes(b"no database at all" * 100)
-    assert shown({}, "[{today}]") == "[]"
+    assert render_status({}, "[{today}]") == "[]"
     (tmp_path / "index.db").unlink()
     sqlite3.connect(tmp_path / "index.db").close()
-    assert shown({}, "[{today}]") == "[]"
+    assert render_status({}, "[{today}]") == "[]"
 
 
 def test_nothing_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "own"))
-    shown(GIVEN)
+    render_status(GIVEN)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -324,10 +324,10 @@ def test_the_data_folder_is_the_one_of_the_program(monkeypatch: pytest.MonkeyPat
 
 def test_the_rest_of_the_five_hour_block_is_told() -> None:
     limits = {"five_hour": {"used_percentage": 37.4, "resets_at": time.time() + 2 * 3600 + 14 * 60 + 30}}
-    assert shown({"rate_limits": limits}) == "block 2h14m left"
-    assert shown({"rate_limits": limits}, "{limit}") == "37%"
+    assert render_status({"rate_limits": limits}) == "block 2h14m left"
+    assert render_status({"rate_limits": limits}, "{limit}") == "37%"
     limits["five_hour"]["resets_at"] = time.time() - 5
-    assert shown({"rate_limits": limits}, "[{block}]") == "[]"
+    assert render_status({"rate_limits": limits}, "[{block}]") == "[]"
 
 
 # -- whatever it is given
@@ -348,7 +348,7 @@ def test_no_input_gives_a_short_line_and_status_0() -> None:
 
 def test_a_terminal_or_nothing_in_place_of_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert "--help" in shown(status_text._read_client_json())
+    assert "--help" in render_status(status_text._read_client_json())
 
 
 values = st.recursive(
@@ -366,7 +366,7 @@ def test_any_field_may_be_missing_or_of_any_type(given: dict[str, Any], data: st
         if key is not None:
             whole[name][key] = data.draw(values)
     for found in (given, whole):
-        text = shown(found)
+        text = render_status(found)
         assert "\n" not in text
         assert harmful(text) == set()
 
@@ -377,12 +377,12 @@ def test_hostile_names_do_no_harm(tmp_path: Path) -> None:
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/a\x1b[2Jb\n")
     given = {"model": {"display_name": HOSTILE}, "cwd": str(folder), "version": HOSTILE, "session_id": HOSTILE}
     for template in (None, "{model}{branch}{version}{session}", HOSTILE):
-        assert harmful(shown(given, template)) == set()
+        assert harmful(render_status(given, template)) == set()
     assert b"\x1b" not in run(json.dumps(given).encode()).stdout
 
 
 def test_a_long_name_is_cut() -> None:
-    assert len(shown({"model": {"id": "x" * 100_000}})) < 300
+    assert len(render_status({"model": {"id": "x" * 100_000}})) < 300
 
 
 # -- starting

@@ -22,7 +22,7 @@ from turnlog.session.window.window_fill import compute_window_fill
 STANDARD = PRESETS[1].strip_options
 
 
-def asked(config: Config | None = None, **options: object) -> StripOptions | None:
+def parse_options(config: Config | None = None, **options: object) -> StripOptions | None:
     return parse_strip_options(config or Config(), options)
 
 
@@ -79,31 +79,33 @@ def test_hostile_names_do_no_harm(turnlog: Turnlog, tmp_path: Path) -> None:
     ],
 )
 def test_rules_for_tools(words: list[str], rule: StripRule) -> None:
-    assert asked(tools=words) == StripOptions(rule)
+    assert parse_options(tools=words) == StripOptions(rule)
 
 
 def test_rules_for_some_tools() -> None:
-    found = asked(tools=["remove:Bash,Read", "truncate=9:mcp__*", "keep=2"], protect=["Task", "A, B"])
+    found = parse_options(tools=["remove:Bash,Read", "truncate=9:mcp__*", "keep=2"], protect=["Task", "A, B"])
     removed = StripRule(2, None, 2)
     named = (("Bash", removed), ("Read", removed), ("mcp__*", StripRule(2, 9)))
     assert found == StripOptions(named=named, protected=frozenset({"Task", "A", "B"}))
 
 
 def test_what_stands_beside_a_preset_goes_before_it() -> None:
-    found = asked(preset="standard", tools=["keep=9"], thinking="keep", images="keep=2", noise=False, copies="keep")
+    found = parse_options(
+        preset="standard", tools=["keep=9"], thinking="keep", images="keep=2", noise=False, copies="keep"
+    )
     assert found is not None
     assert found.tools == StripRule(9, STANDARD.tools.longest, None, STANDARD.tools.fade_from)
     assert (found.thinking, found.images, found.copies, found.noise) == (None, 2, None, False)
     assert found.duplicates
-    heavy = asked(preset="heavy", tools=["keep=4"])
+    heavy = parse_options(preset="heavy", tools=["keep=4"])
     assert heavy is not None
     assert heavy.tools == StripRule(4, 300, 12)
 
 
 def test_nothing_asked_for_is_no_wish() -> None:
-    assert asked() is None
-    assert asked(tools=(), protect=(), noise=None) is None
-    assert asked(preset="light") == PRESETS[0].strip_options
+    assert parse_options() is None
+    assert parse_options(tools=(), protect=(), noise=None) is None
+    assert parse_options(preset="light") == PRESETS[0].strip_options
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_own_presets_of_the_config_file(turnlog: Turnlog, tmp_path: Path, monkey
 
 def test_an_own_preset_may_build_on_another() -> None:
     config = Config(presets={"a": {"base": "b", "images": "keep=1"}, "b": {"base": "heavy", "stale_reads": False}})
-    found = asked(config, preset="a")
+    found = parse_options(config, preset="a")
     assert found is not None
     assert (found.preset, found.images, found.stale_reads, found.thinking) == ("a", 1, False, 1)
 
@@ -161,7 +163,7 @@ def test_an_own_preset_may_build_on_another() -> None:
 )
 def test_a_wrong_preset_is_refused_with_file_and_key(preset: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        asked(Config(presets={"mine": preset}), preset="mine")
+        parse_options(Config(presets={"mine": preset}), preset="mine")
 
 
 def test_fit_prints_a_command_that_makes_a_session_of_that_size(turnlog: Turnlog, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import SESSION, Build, recorded
+from tests.session.build import SESSION, Build, find_recording
 from turnlog.api.tools import to_day_start
 from turnlog.session.session import Session
 from turnlog.session.tallies import list_all_calls
@@ -17,7 +17,7 @@ def cells(lines: list[str], name: str) -> list[str]:
     return next(line.split() for line in lines if line.startswith(name))
 
 
-def made(*outcomes: tuple[str, str, bool | None]) -> Build:
+def build_tool_session(*outcomes: tuple[str, str, bool | None]) -> Build:
     """A session with calls of one second: (tool, what the result says, whether it is an error)."""
     build = Build(step=1)
     build.prompt()
@@ -28,7 +28,7 @@ def made(*outcomes: tuple[str, str, bool | None]) -> Build:
     return build
 
 
-MIXED = made(
+MIXED = build_tool_session(
     ("Bash", "fine", False),
     ("Bash", "Exit code 1\nno /a/b", True),
     ("Bash", "The user doesn't want to proceed", True),
@@ -56,7 +56,7 @@ def test_calls_of_all_sessions_are_counted_once_over_copies(turnlog: Turnlog, ma
 
 
 def test_one_session_and_the_index_tell_the_same(turnlog: Turnlog, machine: Machine) -> None:
-    path = machine.add(SESSION, recorded("2.1.325/tools").read_bytes())
+    path = machine.add(SESSION, find_recording("2.1.325/tools").read_bytes())
     one, everything = turnlog("tools", path, "--json").json, turnlog("tools", "--json").json
     same = ("tool", "calls", "unanswered", "median_ms", "p95_ms", "total_ms", "characters_in", "characters_out")
     assert [[tool[key] for key in same] for tool in one["tools"]] == [
@@ -79,7 +79,7 @@ def test_failures_over_all_are_counted_by_tool(turnlog: Turnlog, machine: Machin
 
 
 def test_a_session_without_calls_or_failures_says_so(turnlog: Turnlog, machine: Machine) -> None:
-    path = machine.add(SESSION, made().data())
+    path = machine.add(SESSION, build_tool_session().data())
     assert turnlog("tools", path).out == "No calls.\n"
     assert turnlog("tools", path, "--failures").out == "No call failed.\n"
     assert turnlog("tools", "--failures").out == "No call failed.\n"
@@ -105,7 +105,7 @@ def test_a_day_begins_at_midnight_here() -> None:
 
 
 def test_hostile_names_and_messages_do_not_reach_the_terminal(turnlog: Turnlog, machine: Machine) -> None:
-    build = made((HOSTILE, HOSTILE, True), (f"mcp__{HOSTILE}__x", HOSTILE, True), ("", "x", True))
+    build = build_tool_session((HOSTILE, HOSTILE, True), (f"mcp__{HOSTILE}__x", HOSTILE, True), ("", "x", True))
     path = machine.add(SESSION, build.data())
     for words in (["tools", path], ["tools", path, "--failures"]):
         done = turnlog(*words)
@@ -116,7 +116,7 @@ def test_hostile_names_and_messages_do_not_reach_the_terminal(turnlog: Turnlog, 
 
 def test_hostile_names_in_the_index_do_not_reach_the_terminal(turnlog: Turnlog, machine: Machine) -> None:
     name = HOSTILE.replace("\ud800", "")
-    machine.add(SESSION, made((name, name, True), (f"mcp__{name}__x", name, True)).data())
+    machine.add(SESSION, build_tool_session((name, name, True), (f"mcp__{name}__x", name, True)).data())
     for words in (["tools"], ["tools", "--failures"]):
         done = turnlog(*words)
         assert done.status == 0

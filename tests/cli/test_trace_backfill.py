@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from tests.trace.recorder import Recorder
 
 
@@ -121,7 +121,7 @@ def test_the_last_turn_of_a_session_that_an_old_client_may_still_write_waits(
 def test_a_dry_run_prints_what_copies_share_once(turnlog: Turnlog, machine: Machine, backend: Recorder) -> None:
     machine.add(name(1), talk(2).data())
     machine.add(name(2), talk(2).data())
-    machine.add(name(3), encoded([{**line, "uuid": f"new-{line['uuid']}"} for line in talk(2).lines]))
+    machine.add(name(3), encode_lines([{**line, "uuid": f"new-{line['uuid']}"} for line in talk(2).lines]))
     (target,) = turnlog("trace", "backfill", "--all", "--dry-run").json["targets"]
     assert [span["kind"] for span in target["spans"]] == ["agent", "generation"] * 2
     turnlog("trace", "backfill", "--all")
@@ -242,7 +242,7 @@ def sidechain(session: str, agent: str, text: str = "looked") -> bytes:
     build = Build()
     build.prompt("look", f"{agent}-p", isSidechain=True, agentId=agent)
     build.answer(text, id=f"{agent}-m", isSidechain=True, agentId=agent, usage={"input_tokens": 7, "output_tokens": 5})
-    return encoded([{**line, "sessionId": session} for line in build.lines])
+    return encode_lines([{**line, "sessionId": session} for line in build.lines])
 
 
 def put(machine: Machine, place: str, data: bytes) -> None:

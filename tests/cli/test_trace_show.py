@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog
-from tests.session.build import SESSION, Build, recorded
+from tests.session.build import SESSION, Build, find_recording
 
 USAGE = {
     "input_tokens": 5,
@@ -54,7 +54,7 @@ def test_a_turn_that_is_not_there_is_told(turnlog: Turnlog, machine: Machine) ->
 
 
 def test_sub_agents_stand_below_their_call(turnlog: Turnlog) -> None:
-    lines = turnlog("trace", "show", recorded("2.1.325/agents")).lines
+    lines = turnlog("trace", "show", find_recording("2.1.325/agents")).lines
     call = next(number for number, line in enumerate(lines) if "execute_tool Task" in line or "Agent" in line)
     assert "invoke_agent" in lines[call + 1]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
-from tests.trace.batches import made, span_id
+from tests.trace.batches import build_batch, span_id
 from tests.trace.recorder import Recorder
 from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.outbox.delivery import build_lock_path
@@ -34,9 +34,9 @@ class Place:
 
     def put(self, *numbers: int, spans: int = 1) -> None:
         with Outbox.open(self.path) as outbox:
-            outbox.put(self.target.key, [made(number, spans) for number in numbers])
+            outbox.put(self.target.key, [build_batch(number, spans) for number in numbers])
 
-    def begun(self, outbox: Outbox) -> PendingBatch:
+    def begin_batch(self, outbox: Outbox) -> PendingBatch:
         pending = outbox.find_due_batch(self.target.key, time.time())
         assert pending is not None
         outbox.begin(pending)
@@ -74,10 +74,10 @@ def test_a_target_that_was_never_sent_anything_is_listed(turnlog: Turnlog, place
 def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, place: Place) -> None:
     place.put(1, 2, 3, spans=4)
     with Outbox.open(place.path) as outbox:
-        outbox.mark_sent(place.begun(outbox), "1 span rejected: too old")
-        outbox.quarantine_batch(place.begun(outbox), "400: broken")
-        place.begun(outbox)
-        place.begun(outbox)
+        outbox.mark_sent(place.begin_batch(outbox), "1 span rejected: too old")
+        outbox.quarantine_batch(place.begin_batch(outbox), "400: broken")
+        place.begin_batch(outbox)
+        place.begin_batch(outbox)
     lines = turnlog("trace", "status").lines
     assert lines[0].split() == "target sent pending quarantined repeated oldest pending last success".split()
     shown = place.target.display_name
@@ -91,7 +91,7 @@ def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, p
 def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog: Turnlog, place: Place) -> None:
     place.put(1)
     with Outbox.open(place.path) as outbox:
-        outbox.postpone_batch(place.begun(outbox), "503: busy", time.time() + 500)
+        outbox.postpone_batch(place.begin_batch(outbox), "503: busy", time.time() + 500)
     assert "failed just now: 503: busy (1 failure in a row; next attempt in 8 min" in turnlog("trace", "status").out
     (found,) = turnlog("trace", "status", "--json").json["targets"]
     assert (found["last_error"], found["fails"], found["failed"] < found["next_attempt"]) == ("503: busy", 1, True)
@@ -99,7 +99,7 @@ def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog
 
 def test_spans_that_are_held_back_are_said_with_the_reason(turnlog: Turnlog, place: Place) -> None:
     with Outbox.open(place.path, cap_bytes=10) as outbox, pytest.raises(OutboxFull):
-        outbox.put(place.target.key, [made(1)])
+        outbox.put(place.target.key, [build_batch(1)])
     assert "new spans have been held back since " in turnlog("trace", "status").out
     assert "the limit is 10" in turnlog("trace", "status", "--json").json["targets"][0]["held_back"]
 
@@ -137,8 +137,8 @@ def test_words_of_a_server_can_do_nothing_to_the_terminal(turnlog: Turnlog, plac
     place.put(1, 2)
     with Outbox.open(place.path) as outbox:
         outbox.name_target("elsewhere", HOSTILE)
-        outbox.mark_sent(place.begun(outbox), HOSTILE)
-        outbox.quarantine_batch(place.begun(outbox), HOSTILE)
+        outbox.mark_sent(place.begin_batch(outbox), HOSTILE)
+        outbox.quarantine_batch(place.begin_batch(outbox), HOSTILE)
     write_trouble(place.folder, HOSTILE)
     assert harmful(turnlog("trace", "status").out) == set()
 
@@ -146,7 +146,7 @@ def test_words_of_a_server_can_do_nothing_to_the_terminal(turnlog: Turnlog, plac
 def test_flush_sends_what_waits_without_regard_to_the_pause(turnlog: Turnlog, place: Place) -> None:
     place.put(1, 2, spans=3)
     with Outbox.open(place.path) as outbox:
-        outbox.postpone_batch(place.begun(outbox), "503: busy", time.time() + 500)
+        outbox.postpone_batch(place.begin_batch(outbox), "503: busy", time.time() + 500)
     done = turnlog("trace", "flush")
     assert (done.status, done.err) == (0, "")
     assert done.lines == [f"{place.target.display_name}: 6 spans sent in 2 requests"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bound import Machine, posix
-from tests.store.index_build import LONG_AGO, ONE, SLUG, TWO, main, said
+from tests.store.index_build import LONG_AGO, ONE, SLUG, TWO, build_prompts, main
 
 pytestmark = posix
 OTHER = "-home-dana-other"
@@ -21,9 +21,9 @@ AGENT = f"projects/{SLUG}/{ONE}/subagents/agent-a.jsonl"
 def machine(tmp_path: Path) -> Iterator[Machine]:
     """Two projects that were indexed, and have not changed for long."""
     found = Machine(tmp_path)
-    found.write(main(), said("alpha"))
-    found.write(AGENT, said("gamma"))
-    found.write(main(TWO, OTHER), said("beta"))
+    found.write(main(), build_prompts("alpha"))
+    found.write(AGENT, build_prompts("gamma"))
+    found.write(main(TWO, OTHER), build_prompts("beta"))
     for path in sorted(found.config.rglob("*"), reverse=True):
         os.utime(path, (LONG_AGO, LONG_AGO))
     found.turnlog("index")
@@ -68,7 +68,7 @@ def test_what_is_in_a_folder_that_cannot_be_listed_stays_known(machine: Machine,
 
 def test_what_came_into_such_a_folder_is_found_once_it_can_be_listed(machine: Machine) -> None:
     folder = machine.config / "projects" / OTHER
-    machine.write(main("cccccccc-0000-4000-8000-000000000003", OTHER), said("delta"))
+    machine.write(main("cccccccc-0000-4000-8000-000000000003", OTHER), build_prompts("delta"))
     os.utime(folder, (LONG_AGO, LONG_AGO))  # as a disk that was away: its times tell nothing
     folder.chmod(0)
     assert texts(machine, "delta") == []
@@ -84,7 +84,7 @@ def test_a_session_that_was_deleted_beside_it_is_gone(machine: Machine) -> None:
 
 def test_a_known_file_is_read_on_in_a_folder_that_can_be_entered_and_not_listed(machine: Machine) -> None:
     path = machine.config / main(TWO, OTHER)
-    path.write_bytes(path.read_bytes() + said("epsilon"))
+    path.write_bytes(path.read_bytes() + build_prompts("epsilon"))
     path.parent.chmod(0o300)
     assert texts(machine, "epsilon") == ["epsilon"]
     path.unlink()
@@ -132,7 +132,7 @@ def test_the_archive_does_not_take_it_for_a_deletion(machine: Machine) -> None:
     machine.turnlog("archive", "run")
     agents = (machine.config / AGENT).parent
     path = machine.config / main()
-    path.write_bytes(path.read_bytes() + said("more"))
+    path.write_bytes(path.read_bytes() + build_prompts("more"))
     (machine.config / "projects" / OTHER).chmod(0)
     agents.chmod(0)
     done = machine.turnlog("archive", "run")

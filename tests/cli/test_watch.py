@@ -23,7 +23,7 @@ _READY_WORD = "ready-"
 
 
 @contextmanager
-def watching(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+def run_watch(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
         [sys.executable, "-m", "turnlog", "watch", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -53,7 +53,7 @@ def read_until(process: subprocess.Popen[bytes], session: WrittenSession, fits: 
 
 def test_json_is_one_event_a_line_written_at_once(machine: Machine) -> None:
     session = WrittenSession(machine)
-    with watching("--json") as process:
+    with run_watch("--json") as process:
         lines = read_until(process, session, lambda line: _READY_WORD.encode() in line)
         first = json.loads(lines[0])
         assert (first["event"], first["session"], first["actor"]) == ("text", SESSION, "main")
@@ -65,7 +65,7 @@ def test_json_is_one_event_a_line_written_at_once(machine: Machine) -> None:
 
 def test_in_a_pipe_each_event_is_one_plain_line(machine: Machine) -> None:
     session = WrittenSession(machine)
-    with watching() as process:
+    with run_watch() as process:
         session.say("first\nsecond \x1b[31mred\x1b[0m \u202e")
         read_until(process, session, lambda line: _READY_WORD.encode() in line)
         session.build.call("c1", "Bash", {"command": "make\x07 test"}, cwd=session.cwd)
@@ -80,7 +80,7 @@ def test_in_a_pipe_each_event_is_one_plain_line(machine: Machine) -> None:
 
 def test_a_reader_that_leaves_ends_it_quietly(machine: Machine) -> None:
     WrittenSession(machine)
-    with watching("--json") as process:
+    with run_watch("--json") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -90,7 +90,7 @@ def test_a_reader_that_leaves_ends_it_quietly(machine: Machine) -> None:
 
 def test_only_the_chosen_session_is_watched(machine: Machine) -> None:
     session, other = WrittenSession(machine), WrittenSession(machine, OTHER)
-    with watching("--json", SESSION) as process:
+    with run_watch("--json", SESSION) as process:
         other.say("not mine")
         lines = read_until(process, session, lambda line: _READY_WORD.encode() in line)
         other.say("still not mine")
@@ -101,7 +101,7 @@ def test_only_the_chosen_session_is_watched(machine: Machine) -> None:
 def test_since_starts_with_what_happened_before(machine: Machine) -> None:
     session = WrittenSession(machine)
     session.say("before the start")
-    with watching("--json", "--since", "1h", "--project", "webshop") as process:
+    with run_watch("--json", "--since", "1h", "--project", "webshop") as process:
         lines = read_until(process, session, lambda line: b"before the start" in line)
         assert [json.loads(line)["event"] for line in lines[:3]] == ["session-start", "prompt", "text"]
 

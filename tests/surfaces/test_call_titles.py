@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from tests.agent.test_screen import Paper
-from tests.render.cards import UNANSWERED, card, shown
+from tests.render.cards import UNANSWERED, build_views, card
 from tests.session.build import Build, use
 from tests.session.test_any import values
 from turnlog.agent.console.turn_display import TurnDisplay
@@ -192,7 +192,7 @@ def test_the_table_names_every_known_tool() -> None:
 
 @pytest.mark.parametrize(("name", "given_", "title"), [row for row in TITLES if row[2].isprintable()])
 def test_exports_show_the_title_of_the_card(name: str, given_: Any, title: str) -> None:
-    (view,) = [view for view in shown(open_session(name, given_)) if isinstance(view, AnswerView)]
+    (view,) = [view for view in build_views(open_session(name, given_)) if isinstance(view, AnswerView)]
     html = str(HtmlWriter(lambda _: None).write_view(view))
     titles = re.findall(r'<span class="title">(.*?)</span>', html)
     assert [unescape(found) for found in titles] == [title]

@@ -17,7 +17,7 @@ DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture
-def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Surfaces]:
+def read_surfaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Surfaces]:
     """Read all surfaces of the sessions in `tmp_path/claude`."""
     config, data = tmp_path / "claude", tmp_path / "turnlog"
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
@@ -25,16 +25,16 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Su
 
     def read() -> Surfaces:
         found = Surfaces()
-        read_commands(found, _printed)
+        read_commands(found, _run_and_print)
         for path in list(found.facts):
-            read_session(found, _printed, path)
+            read_session(found, _run_and_print, path)
         read_web(found, config, data)
         return found
 
     return read
 
 
-def _printed(*words: str) -> str:
+def _run_and_print(*words: str) -> str:
     """Run `turnlog` in this process, and give what it printed."""
     before, raw = sys.stdout, io.BytesIO()
     stream = sys.stdout = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
@@ -47,16 +47,16 @@ def _printed(*words: str) -> str:
     return raw.getvalue().decode()
 
 
-def test_recorded_sessions_are_the_same_on_every_surface(tmp_path: Path, compared: Callable[[], Surfaces]) -> None:
+def test_recorded_sessions_are_the_same_on_every_surface(tmp_path: Path, read_surfaces: Callable[[], Surfaces]) -> None:
     copy_recorded(tmp_path / "claude", (DATA / "sessions").glob("*/*"))
-    assert list(compared().disagreements()) == []
+    assert list(read_surfaces().disagreements()) == []
 
 
 @pytest.mark.corpus
 def test_published_sessions_are_the_same_on_every_surface(
-    tmp_path: Path, corpus: Path, compared: Callable[[], Surfaces]
+    tmp_path: Path, corpus: Path, read_surfaces: Callable[[], Surfaces]
 ) -> None:
     link_published(tmp_path / "claude", corpus / "wild")
     copy_recorded(tmp_path / "claude", (corpus / "lab").glob("*/*"))
-    found = list(compared().disagreements())
+    found = list(read_surfaces().disagreements())
     assert found == [], f"{len(found)} disagreements"

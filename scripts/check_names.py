@@ -2,8 +2,9 @@
 
     python scripts/check_names.py
 
-CONTRIBUTING.md states the rules. All of them apply to the package; those for participles and limits also apply to
-bench/, scripts/ and fuzz/. There is no list of exemptions: a name that fails must be replaced with a better one.
+CONTRIBUTING.md states the rules. All of them apply to the package; those for participles also apply to bench/,
+scripts/, fuzz/ and tests/, and those for limits to bench/, scripts/ and fuzz/. There is no list of exemptions: a name
+that fails must be replaced with a better one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "turnlog"
 TOOLS = (ROOT / "bench", ROOT / "scripts", ROOT / "fuzz")
+TESTS = ROOT / "tests"
 MAX_ONE_WORD_SHARE = 0.45
 MAX_SHARED_NAME_SHARE = 0.15
 
@@ -46,7 +48,9 @@ def main() -> int:
     """Print every name that breaks a rule, and return 1 if there are any."""
     problems: list[str] = []
     for folder in (PACKAGE, *TOOLS):
-        problems += [*check_modules(folder), *check_limits(folder), *check_participles(find_definitions(folder))]
+        problems += check_limits(folder)
+    for folder in (PACKAGE, *TOOLS, TESTS):
+        problems += [*check_modules(folder), *check_participles(find_definitions(folder))]
     definitions = [*find_definitions(PACKAGE)]
     problems += check_class_names(definitions)
     problems += check_shares(definitions)

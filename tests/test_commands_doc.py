@@ -74,7 +74,7 @@ def is_for_types_only(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def reached(module: str) -> set[str]:
+def list_reached_modules(module: str) -> set[str]:
     """All modules that a module leads to."""
     seen, todo = set[str](), [module]
     while todo:
@@ -91,7 +91,7 @@ def writes_sessions(module: str) -> bool:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SHARING])
 def test_the_table_says_of_every_command_whether_it_writes_session_files(name: str) -> None:
     row = COMMANDS[name]
-    writers = sorted(filter(writes_sessions, reached(f"turnlog.cli{row.module}")))
+    writers = sorted(filter(writes_sessions, list_reached_modules(f"turnlog.cli{row.module}")))
     assert bool(row.changes or row.adds) is bool(writers), writers
 
 

@@ -18,13 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def locked(name: str) -> dict[str, str]:
+def read_lock(name: str) -> dict[str, str]:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     pins = [line.split()[0].partition("==") for line in lines if line and line[0].isalnum()]
     return {package: pin for package, _, pin in pins}
 
 
-def asked(*groups: str) -> list[Requirement]:
+def list_requirements(*groups: str) -> list[Requirement]:
     named = [item for group in groups for item in PROJECT["dependency-groups"][group] if isinstance(item, str)]
     return [Requirement(line) for line in [*PROJECT["project"]["dependencies"], *named]]
 
@@ -56,7 +56,7 @@ def test_every_dependency_has_an_upper_bound() -> None:
     extras = [Requirement(line) for group in PROJECT["project"]["optional-dependencies"].values() for line in group]
     unbounded = [
         str(requirement)
-        for requirement in [*asked(*PROJECT["dependency-groups"]), *extras]
+        for requirement in [*list_requirements(*PROJECT["dependency-groups"]), *extras]
         if not any(part.operator in ("<", "==") for part in requirement.specifier)
     ]
     assert unbounded == []
@@ -67,13 +67,13 @@ def test_every_dependency_has_an_upper_bound() -> None:
     [("requirements.lock", ["build", "test", "check", "bench"]), ("requirements-test.lock", ["test"])],
 )
 def test_the_lock_holds_what_the_project_asks_for(name: str, groups: list[str]) -> None:
-    pins = locked(name)
-    for requirement in asked(*groups):
+    pins = read_lock(name)
+    for requirement in list_requirements(*groups):
         assert requirement.specifier.contains(pins[requirement.name]), f"{requirement}: run make lock"
 
 
 def test_both_locks_agree() -> None:
-    assert locked("requirements-test.lock").items() <= locked("requirements.lock").items()
+    assert read_lock("requirements-test.lock").items() <= read_lock("requirements.lock").items()
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-test.lock", "requirements-uv.lock"])

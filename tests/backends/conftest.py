@@ -10,8 +10,8 @@ import pytest
 
 from tests.backends.mlflow import Mlflow
 from tests.backends.phoenix import Phoenix
-from tests.backends.seen import Backend
-from tests.backends.servers import missing, running
+from tests.backends.seen_spans import Backend
+from tests.backends.servers import list_missing_backends, run_backend
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +20,11 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Bac
 
     Without them these tests are skipped, but not where everything has to be tested.
     """
-    if names := missing():
+    if names := list_missing_backends():
         reason = f"{' and '.join(names)} not installed; scripts/install-backends gets them"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
     folders: list[Path] = [tmp_path_factory.mktemp(name) for name in ("phoenix", "mlflow")]
-    with running("phoenix", folders[0]) as phoenix, running("mlflow", folders[1]) as mlflow:
+    with run_backend("phoenix", folders[0]) as phoenix, run_backend("mlflow", folders[1]) as mlflow:
         yield {"phoenix": Phoenix(phoenix.ready()), "mlflow": Mlflow(mlflow.ready())}
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.backends.seen import Backend, SeenTrace, arrived
+from tests.backends.seen_spans import Backend, SeenTrace, wait_for_spans
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.trace.harvest import harvest_session, preview_spans
@@ -39,7 +39,9 @@ def sessions(where: str = "*/*") -> list[Path]:
     return [path for path in found if not path.name.startswith("agent-")]
 
 
-def exported(backend: Backend, project: str, outbox: Outbox, paths: Sequence[Path], *, nest: bool = False) -> Export:
+def export_sessions(
+    backend: Backend, project: str, outbox: Outbox, paths: Sequence[Path], *, nest: bool = False
+) -> Export:
     """Send sessions and read them back."""
     target = replace(backend.target(project), nest=nest)
     sent: dict[str, Span] = {}
@@ -49,7 +51,7 @@ def exported(backend: Backend, project: str, outbox: Outbox, paths: Sequence[Pat
     with Poster(target) as poster:
         done = deliver_batches(outbox, poster, patience=60)
     assert (done.refused, done.error, done.left) == (0, None, False)
-    arrived(backend, project, len(sent))
+    wait_for_spans(backend, project, len(sent))
     return Export(backend, project, sent, read_back(backend, project, sent.values()))
 
 
@@ -65,7 +67,7 @@ def caught_up(backend: Backend, mark: str) -> None:
     span = Span(key[:16], key[16:24], None, "agent", mark, 10**18, 10**18, {"openinference.span.kind": "AGENT"})
     with Poster(backend.target(mark)) as poster:
         assert [poster.post(batch.body) for batch in build_span_batches([span])] == [PostAccepted()]
-    assert arrived(backend, mark, 1) == [span.id.hex()]
+    assert wait_for_spans(backend, mark, 1) == [span.id.hex()]
 
 
 def messages(paths: Sequence[Path]) -> Iterator[Message]:

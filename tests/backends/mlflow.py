@@ -9,7 +9,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
 
-from tests.backends.seen import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
+from tests.backends.seen_spans import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
 from turnlog.trace.spans.span import SpanKind
 from turnlog.trace.targets.target import TraceTarget
 
@@ -43,7 +43,7 @@ class Mlflow:
         """The ids of the traces that it shows as one session."""
         return {*self._search(project, f"metadata.`mlflow.trace.session` = '{session}'")}
 
-    def everything(self, project: str) -> list[str]:
+    def list_span_ids(self, project: str) -> list[str]:
         """The ids of all spans of a project, each as often as it is there."""
         traces = (self.trace(project, trace) for trace in self._search(project))
         return [key for trace in traces if trace for key in trace.spans]

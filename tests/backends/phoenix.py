@@ -7,7 +7,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
 
-from tests.backends.seen import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
+from tests.backends.seen_spans import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
 from turnlog.trace.spans.span import SpanKind
 from turnlog.trace.targets.target import TraceTarget
 
@@ -66,7 +66,7 @@ class Phoenix:
             raise
         return {trace["trace_id"] for trace in found["traces"]}
 
-    def everything(self, project: str) -> list[str]:
+    def list_span_ids(self, project: str) -> list[str]:
         """The ids of all spans of a project, each as often as it is there."""
         found: list[str] = []
         cursor = ""

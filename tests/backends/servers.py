@@ -64,13 +64,13 @@ class Server(NamedTuple):
             self.process.wait(60)
 
 
-def missing() -> list[str]:
+def list_missing_backends() -> list[str]:
     """The backends that are not installed."""
     return [name for name in NAMES if not find_script(BACKENDS / name, "python").exists()]
 
 
 @contextmanager
-def running(name: str, folder: Path) -> Iterator[Server]:
+def run_backend(name: str, folder: Path) -> Iterator[Server]:
     """Start a backend whose files are below a folder; it may not be ready yet."""
     port = free_port()
     words, environment, health = {"phoenix": _phoenix, "mlflow": _mlflow}[name](folder, port)

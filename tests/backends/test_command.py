@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.backends.seen import Backend, arrived
+from tests.backends.seen_spans import Backend, wait_for_spans
 from tests.conftest import Program
 from turnlog.demo import config_dir
 from turnlog.session.session import Session
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.backends
 PROJECT = "demo"
 
 
-def written(backends: dict[str, Backend]) -> str:
+def write_config(backends: dict[str, Backend]) -> str:
     """A config file that names both."""
     lines = []
     for name, backend in backends.items():
@@ -31,7 +31,7 @@ def written(backends: dict[str, Backend]) -> str:
     return "\n".join(lines)
 
 
-def told(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+def read_targets(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
     """What a command says of each target, by its name."""
     assert done.returncode == 0, done.stderr
     return {entry["target"].split()[0]: entry for entry in json.loads(done.stdout)["targets"]}
@@ -43,7 +43,7 @@ def machine(backends: dict[str, Backend], tmp_path: Path) -> dict[str, str]:
     shutil.copytree(config_dir(), tmp_path / "claude")
     for path in (tmp_path / "claude").rglob("*.jsonl"):
         os.utime(path, (10**9, 10**9))  # nobody is at work in them
-    (tmp_path / "config.toml").write_text(written(backends), "utf-8")
+    (tmp_path / "config.toml").write_text(write_config(backends), "utf-8")
     return {
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
         "TURNLOG_CONFIG": str(tmp_path / "config.toml"),
@@ -54,12 +54,12 @@ def machine(backends: dict[str, Backend], tmp_path: Path) -> dict[str, str]:
 def test_all_sessions_of_a_machine_arrive_at_both_and_a_second_time_nothing(
     program: Program, backends: dict[str, Backend], machine: dict[str, str]
 ) -> None:
-    first = told(program("trace", "backfill", "--all", "--json", **machine))
+    first = read_targets(program("trace", "backfill", "--all", "--json", **machine))
     for name, backend in backends.items():
         assert (first[name]["pending"], first[name]["quarantined"], first[name]["last_error"]) == (0, 0, None)
         assert first[name]["spans"] > 200
-        assert len(arrived(backend, PROJECT, first[name]["spans"])) == first[name]["spans"]
-    again = told(program("trace", "backfill", "--all", "--json", **machine))
+        assert len(wait_for_spans(backend, PROJECT, first[name]["spans"])) == first[name]["spans"]
+    again = read_targets(program("trace", "backfill", "--all", "--json", **machine))
     assert {name: entry["spans"] for name, entry in again.items()} == {"phoenix": 0, "mlflow": 0}
     for path in Path(machine["CLAUDE_CONFIG_DIR"]).glob("projects/*/22161731-*.jsonl"):
         with Session.open(path) as session:

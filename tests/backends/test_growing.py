@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.backends.exports import OVER, exported, sessions
-from tests.backends.seen import Backend, SeenTrace, arrived
-from tests.session.build import SESSION, Build, encoded
+from tests.backends.exports import OVER, export_sessions, sessions
+from tests.backends.seen_spans import Backend, SeenTrace, wait_for_spans
+from tests.session.build import SESSION, Build, encode_lines
 from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
@@ -39,23 +39,23 @@ def retold(path: Path, folder: Path, mark: str) -> Path:
 def test_a_session_sent_line_by_line_is_shown_as_one_sent_whole(backend: Backend, tmp_path: Path) -> None:
     (source,) = sessions("2.1.325/hooks")
     with Outbox.open(tmp_path / "whole.db") as outbox:
-        whole = exported(backend, "whole", outbox, [retold(source, tmp_path / "whole", "aaaa")])
+        whole = export_sessions(backend, "whole", outbox, [retold(source, tmp_path / "whole", "aaaa")])
     path = retold(source, tmp_path / "grown", "bbbb")
     target = backend.target("grown")
     with Outbox.open(tmp_path / "grown.db") as outbox, Poster(target) as poster:
         steps = []
-        for told in grown(path):
+        for told in grow_session(path):
             harvest_session(path, outbox, target, told)
             steps.append(deliver_batches(outbox, poster, patience=60).spans)
     assert sum(steps) == len(whole.sent)
     assert sum(map(bool, steps)) > 5
-    assert len(arrived(backend, "grown", len(whole.sent))) == len(whole.sent)
+    assert len(wait_for_spans(backend, "grown", len(whole.sent))) == len(whole.sent)
     assert [told_by(trace) for trace in in_order(backend, "grown", path)] == [
         told_by(trace) for trace in whole.traces.values()
     ]
 
 
-def grown(path: Path) -> Iterator[SessionSignals]:
+def grow_session(path: Path) -> Iterator[SessionSignals]:
     """Write a session line by line; between two lines something may be sent."""
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"")
@@ -80,7 +80,7 @@ def test_calls_stand_below_their_generation_where_that_is_wished(backend: Backen
     (source,) = sessions("2.1.325/hooks")
     path = retold(source, tmp_path / "nested", "cccc")
     with Outbox.open(tmp_path / "outbox.db") as outbox:
-        (trace,) = exported(backend, "nested", outbox, [path], nest=True).traces.values()
+        (trace,) = export_sessions(backend, "nested", outbox, [path], nest=True).traces.values()
     assert trace.tree == [
         "invoke_agent claude-code",
         "  chat claude-opus-5-5",
@@ -115,14 +115,14 @@ def one_hour(path: Path) -> Path:
     }
     build.answer("I will.", id="msg_one_hour", model="claude-opus-5-5", usage=usage)
     # Phoenix knows a session once, in whatever project: this one must not be the session of another test.
-    path.write_bytes(encoded(build.lines).replace(SESSION.encode(), ONE_HOUR.encode()))
+    path.write_bytes(encode_lines(build.lines).replace(SESSION.encode(), ONE_HOUR.encode()))
     return path
 
 
 def test_what_is_cached_for_an_hour_has_its_own_price(backend: Backend, tmp_path: Path) -> None:
     """Phoenix has no price for it, and takes that of five minutes."""
     with Outbox.open(tmp_path / "outbox.db") as outbox:
-        found = exported(backend, "one hour", outbox, [one_hour(tmp_path / "session.jsonl")])
+        found = export_sessions(backend, "one hour", outbox, [one_hour(tmp_path / "session.jsonl")])
     (trace,) = found.traces.values()
     price = 5 if backend.name == "phoenix" else 8
     assert trace.cost == pytest.approx((10 * 4 + 30 * 0.2 + 100 * 5 + 9000 * price + 20 * 20) / 1e6, abs=1e-12)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.backends import turn
 from tests.backends.exports import caught_up
-from tests.backends.seen import Backend
+from tests.backends.seen_spans import Backend
 from turnlog.trace.spans.span import Span
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import build_span_batches
@@ -17,7 +17,7 @@ from turnlog.trace.wire.poster import PostAccepted, Poster, PostRefused, PostVer
 pytestmark = pytest.mark.backends
 
 
-def posted(target: TraceTarget, *spans: Span) -> PostVerdict:
+def post_spans(target: TraceTarget, *spans: Span) -> PostVerdict:
     (batch,) = build_span_batches(spans)
     with Poster(target) as poster:
         return poster.post(batch.body)
@@ -31,19 +31,19 @@ def span(key: bytes) -> Span:
 def test_phoenix_has_a_span_in_the_first_project_it_came_to(backends: dict[str, Backend]) -> None:
     phoenix = backends["phoenix"]
     found = span(b"odd1")
-    assert posted(phoenix.target("one"), found) == PostAccepted()
+    assert post_spans(phoenix.target("one"), found) == PostAccepted()
     caught_up(phoenix, "the first project has it")
-    assert posted(phoenix.target("two"), found) == PostAccepted()
+    assert post_spans(phoenix.target("two"), found) == PostAccepted()
     caught_up(phoenix, "the second project had its turn")
-    assert phoenix.everything("one") == [found.id.hex()]
-    assert phoenix.everything("two") == []
+    assert phoenix.list_span_ids("one") == [found.id.hex()]
+    assert phoenix.list_span_ids("two") == []
 
 
 @pytest.mark.parametrize(("name", "stays"), [("phoenix", "first"), ("mlflow", "last")])
 def test_of_a_span_that_comes_again_one_form_stays(backends: dict[str, Backend], name: str, stays: str) -> None:
     backend, key = backends[name], b"odd2"
     for form in ("first", "last"):
-        assert posted(backend.target("forms"), span(key)._replace(name=form)) == PostAccepted()
+        assert post_spans(backend.target("forms"), span(key)._replace(name=form)) == PostAccepted()
         caught_up(backend, f"the {form} form came")
     found = backend.trace("forms", (key * 4).hex())
     assert found is not None
@@ -52,4 +52,4 @@ def test_of_a_span_that_comes_again_one_form_stays(backends: dict[str, Backend],
 
 def test_mlflow_refuses_what_names_no_experiment(backends: dict[str, Backend]) -> None:
     target = replace(backends["mlflow"].target("any"), headers={})
-    assert isinstance(posted(target, span(b"odd3")), PostRefused)
+    assert isinstance(post_spans(target, span(b"odd3")), PostRefused)

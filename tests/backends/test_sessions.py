@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.backends.exports import OVER, Export, apart, caught_up, exported, messages, read_back, sessions
-from tests.backends.seen import Backend, Tokens, as_sent, nanoseconds
+from tests.backends.exports import OVER, Export, apart, caught_up, export_sessions, messages, read_back, sessions
+from tests.backends.seen_spans import Backend, Tokens, as_sent, nanoseconds
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import PricedTokens as Counted
@@ -40,13 +40,13 @@ def outbox(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def export(outbox: tuple[str, Outbox], backends: dict[str, Backend]) -> Export:
     """All recorded sessions, sent."""
     name, box = outbox
-    return exported(backends[name], PROJECT, box, PATHS)
+    return export_sessions(backends[name], PROJECT, box, PATHS)
 
 
 def test_every_span_is_there_once_and_as_it_was_sent(export: Export) -> None:
     """Kinds, parents, times, errors and tokens."""
     assert len(export.sent) > 400
-    assert sorted(export.backend.everything(PROJECT)) == sorted(export.sent)
+    assert sorted(export.backend.list_span_ids(PROJECT)) == sorted(export.sent)
     seen = {key: span for trace in export.traces.values() for key, span in trace.spans.items()}
     assert {key: span._replace(cost=None, input=None, output=None) for key, span in seen.items()} == {
         key: as_sent(span) for key, span in export.sent.items()
@@ -156,8 +156,8 @@ def test_sending_the_sessions_again_sends_nothing(export: Export, outbox: tuple[
 def test_sending_them_from_another_machine_changes_nothing(export: Export, tmp_path: Path) -> None:
     """Another outbox knows nothing of the first one; the ids and times of the spans are the same all the same."""
     with Outbox.open(tmp_path / "outbox.db") as other:
-        again = exported(export.backend, PROJECT, other, PATHS)
+        again = export_sessions(export.backend, PROJECT, other, PATHS)
     assert again.sent == export.sent
     caught_up(export.backend, "the sessions came twice")
     assert read_back(export.backend, PROJECT, export.sent.values()) == export.traces
-    assert len(export.backend.everything(PROJECT)) == len(export.sent)
+    assert len(export.backend.list_span_ids(PROJECT)) == len(export.sent)

@@ -78,11 +78,11 @@ def spans() -> list[Span]:
             TASK, ROOT, "tool", "execute_tool Task", (6.25, 30.1), _tool("Task", {"prompt": "find foo()"}, "src/foo.py")
         ),
         _span(EXPLORE, TASK, "agent", "invoke_agent Explore", (6.4, 30), _agent("Explore", "find foo()", "src/foo.py")),
-        _span(ASKED, EXPLORE, "generation", f"chat {HAIKU}", (6.4, 10), _asked()),
+        _span(ASKED, EXPLORE, "generation", f"chat {HAIKU}", (6.4, 10), _build_request_attributes()),
         _span(
             GREP, EXPLORE, "tool", "execute_tool Grep", (10, 10.3), _tool("Grep", {"pattern": "foo"}, "src/foo.py:12")
         ),
-        _span(FOUND, EXPLORE, "generation", f"chat {HAIKU}", (10.3, 30), _found()),
+        _span(FOUND, EXPLORE, "generation", f"chat {HAIKU}", (10.3, 30), _build_result_attributes()),
         _span(LAST, ROOT, "generation", f"chat {OPUS}", (30.1, 41.5), _last()),
     ]
 
@@ -130,12 +130,12 @@ def _first() -> dict[str, AttributeValue]:
     return _chat(OPUS, Use(12, 210, read=18_000, one_hour=950), [_text("user", PROMPT)], parts)
 
 
-def _asked() -> dict[str, AttributeValue]:
+def _build_request_attributes() -> dict[str, AttributeValue]:
     call = {"type": "tool_call", "id": "toolu_grep", "name": "Grep"}
     return _chat(HAIKU, Use(2500, 60), [_text("user", "find foo()")], [call])
 
 
-def _found() -> dict[str, AttributeValue]:
+def _build_result_attributes() -> dict[str, AttributeValue]:
     return _chat(HAIKU, Use(2700, 25), [_text("user", "src/foo.py:12")], [{"type": "text", "content": "src/foo.py"}])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import furnish
+from tests.edit.furnished_session import furnish
 from turnlog.edit.trash.trash import Trash
 from turnlog.session.session import Session
 
@@ -32,7 +32,7 @@ def trash(tmp_path: Path) -> Trash:
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[[Path], Session]]:
+def open_session() -> Iterator[Callable[[Path], Session]]:
     """Open session files, and close them when the test is over."""
     with ExitStack() as stack:
         yield lambda path: stack.enter_context(Session.open(path))

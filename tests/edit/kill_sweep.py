@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from tests.edit.furnished import LONG_AGO, MINE, OTHER, Seen, furnish, picture
-from tests.edit.killed import killed
+from tests.edit.furnished_session import LONG_AGO, MINE, OTHER, Seen, furnish, picture
+from tests.edit.kill_steps import is_killed_at
 from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.staging_area import UnpackJournal
@@ -185,7 +185,7 @@ def main(name: str, base: Path, away: Path, stride: int) -> int:
     """Kill one user of the journal before each of its steps; gives the number of the last."""
     for step in range(1, 10_000, stride):
         user = USERS[name](base / f"{step}", away / f"{step}")
-        died = killed(user.work, step)
+        died = is_killed_at(user.work, step)
         try:
             user.check(step, died=died)
         except Exception as error:

@@ -27,7 +27,7 @@ def torn() -> Sick:
     return Sick(base().data() + b'{"type":"us', BASE)
 
 
-def glued() -> Sick:
+def build_glued() -> Sick:
     first, second, *rest = _lines(base())
     return Sick(first.rstrip() + second + b"".join(rest), BASE)
 
@@ -41,7 +41,7 @@ def controls() -> Sick:
     return Sick(base().data().replace(b"u2 text", b"u2\x01 text"), [*BASE[:2], "U u2\x01 text", *BASE[3:]])
 
 
-def padded() -> Sick:
+def build_padded() -> Sick:
     first, *rest = _lines(base())
     return Sick(first + b"\0" * 512 + b"".join(rest) + b"\0\0\n", BASE)
 
@@ -142,7 +142,7 @@ def other_session_that_is_sent() -> Sick:
     return Sick(build.data(), BASE, only=True)
 
 
-def refused() -> Sick:
+def build_refused() -> Sick:
     build = base()
     del build["a3"]["timestamp"]
     return Sick(build.data(), BASE)
@@ -208,7 +208,7 @@ def lost_leaf() -> Sick:
     return Sick(build.data(), BASE, only=True)
 
 
-def unanswered() -> Sick:
+def build_unanswered() -> Sick:
     build = base()
     build.answer("and", use("c1"), uuid="x1")
     build.prompt("on")
@@ -320,8 +320,8 @@ def progress_bloat() -> Sick:
 
 SICK: dict[str, list[Callable[[], Sick]]] = {
     "torn-line": [torn],
-    "glued-line": [glued, glued_behind_a_torn_line],
-    "control-bytes": [controls, padded],
+    "glued-line": [build_glued, glued_behind_a_torn_line],
+    "control-bytes": [controls, build_padded],
     "broken-line": [broken, broken_by_a_line_end, glued_behind_a_torn_line],
     "missing-parent": [missing_parent, bridged_parent, first_parent, result_without_parent],
     "snapshot-id": [snapshot_id],
@@ -329,14 +329,14 @@ SICK: dict[str, list[Callable[[], Sick]]] = {
     "cycle": [cycle],
     "several-roots": [several_roots, prompt_that_begins_anew],
     "other-session": [other_session, other_session_that_is_sent],
-    "refused": [refused, refused_sub_agent, refused_mark],
+    "refused": [build_refused, refused_sub_agent, refused_mark],
     "hidden-tail": [missing_parent, several_roots, prompt_that_begins_anew],
     "hidden-end": [hidden_end],
     "hidden-answer": [hidden_answer],
     "stale-parent": [stale_parent],
     "lost-preserved": [lost_preserved],
     "lost-leaf": [lost_leaf],
-    "unanswered-call": [unanswered, unanswered_of_several, unanswered_before_a_text],
+    "unanswered-call": [build_unanswered, unanswered_of_several, unanswered_before_a_text],
     "orphan-result": [orphan],
     "late-result": [late, late_with_a_text],
     "bad-thinking": [bad_thinking, thinking_of_another_provider],

@@ -14,7 +14,7 @@ from turnlog.session.window.window_fill import compute_window_fill
 LIMIT = 167_000
 
 
-def advised(used: int, old_results: int = 0, model: str = MODEL, **fields: Any) -> Advice:
+def advise_session(used: int, old_results: int = 0, model: str = MODEL, **fields: Any) -> Advice:
     """The advice for a session of so many tokens, of which so many are results of old calls."""
     build = Build()
     size = old_results * 5 // 2 // 20
@@ -31,7 +31,7 @@ def advised(used: int, old_results: int = 0, model: str = MODEL, **fields: Any) 
 
 
 def test_a_window_with_room_is_no_matter() -> None:
-    found = advised(50_000)
+    found = advise_session(50_000)
     assert (found.action, found.preset) == ("go on", None)
     assert "30%" in found.reason
 
@@ -40,41 +40,41 @@ def test_a_window_with_room_is_no_matter() -> None:
 def test_a_window_that_fills_with_old_results_calls_for_the_mildest_clone_that_is_worth_it(
     old_results: int, preset: str
 ) -> None:
-    found = advised(140_000, old_results)
+    found = advise_session(140_000, old_results)
     assert found.action == "clone stripped"
     assert found.preset is not None
     assert found.preset.name == preset
 
 
 def test_a_full_window_that_no_preset_makes_room_in_calls_for_a_compaction() -> None:
-    found = advised(160_000, 5_000)
+    found = advise_session(160_000, 5_000)
     assert (found.action, found.preset) == ("compact", None)
 
 
 def test_a_preset_is_only_advised_if_what_it_leaves_fits() -> None:
-    found = advised(900_000, 500_000)
+    found = advise_session(900_000, 500_000)
     assert found.action == "compact"
     assert "no preset gets below" in found.reason
 
 
 def test_a_window_that_is_not_yet_full_and_has_nothing_to_strip_is_no_matter_yet() -> None:
-    found = advised(110_000, 5_000)
+    found = advise_session(110_000, 5_000)
     assert found.action == "go on"
     assert "no preset gets below 63%" in found.reason
 
 
 def test_of_a_model_without_a_known_window_nothing_can_be_said() -> None:
-    found = advised(500_000, model="nobody-1")
+    found = advise_session(500_000, model="nobody-1")
     assert (found.action, found.preset) == ("go on", None)
     assert "nobody-1" in found.reason
 
 
 def test_a_sub_agent_is_not_resumed() -> None:
-    assert advised(190_000, isSidechain=True).action is None
+    assert advise_session(190_000, isSidechain=True).action is None
 
 
 @pytest.mark.parametrize("used", [10_000, 110_000, 160_000])
 def test_the_reason_is_one_sentence(used: int) -> None:
-    reason = advised(used, 5_000).reason
+    reason = advise_session(used, 5_000).reason
     assert reason.endswith(".")
     assert "\n" not in reason

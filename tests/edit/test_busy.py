@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import MINE
+from tests.edit.furnished_session import MINE
 from turnlog.edit.open_signs import OpenSign, find_open_signs
 from turnlog.edit.session_target import find_target
 from turnlog.entries.clients import read_process_domain

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO
-from tests.edit.running import old_client, write_since
+from tests.edit.furnished_session import LONG_AGO
+from tests.edit.running_clients import old_client, write_since
 from tests.edit.test_busy import register
 from tests.session.build import Build
 from turnlog.edit.loose_clients import ask_ps, parse_elapsed, parse_lsof

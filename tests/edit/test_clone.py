@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.edit.furnished import MINE, picture
+from tests.edit.furnished_session import MINE, picture
 from tests.session.build import DATA, Build
 from turnlog.edit.clone import clone_session
 from turnlog.edit.closing_entries import compose_copy_title
@@ -22,7 +22,7 @@ from turnlog.session.session import Session
 SESSIONS = sorted(path for path in DATA.glob("sessions/*/*/projects/*/????????-*.jsonl") if path.stat().st_size > 5000)
 
 
-def settled(tmp_path: Path, path: Path) -> Path:
+def copy_recording(tmp_path: Path, path: Path) -> Path:
     """A recorded session in a config folder that may be written to."""
     shutil.copytree(path.parents[2], tmp_path / "claude", copy_function=shutil.copyfile)
     return tmp_path / "claude" / path.relative_to(path.parents[2])
@@ -34,7 +34,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.relative_to(DATA / "sessions").as_posix())
 def test_a_clone_of_a_genuine_session_says_the_same_and_has_the_same_sub_agents(tmp_path: Path, path: Path) -> None:
-    source = settled(tmp_path, path)
+    source = copy_recording(tmp_path, path)
     before = source.read_bytes()
     made = clone_session(source)
     with Session.open(source) as old, Session.open(made.path) as new:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import DATA, Build, said, use
+from tests.session.build import DATA, Build, describe_resumed, use
 from turnlog.edit.compress.compact import (
     CONTINUE_TEXT,
     KEPT_MESSAGES_TEXT,
@@ -53,7 +53,7 @@ def work() -> Build:
     return build
 
 
-def done(build: Build, keep: int = 0, **fields: Any) -> CompactedDraft:
+def compact_build(build: Build, keep: int = 0, **fields: Any) -> CompactedDraft:
     numbers = iter(f"0000000{n}-0000-4000-8000-000000000000" for n in range(9))
     draft = Draft.from_transcript(build.session().file)
     return compact_draft(draft, lambda *_: "THE SUMMARY", keep=keep, now=NOW, uuid=lambda: next(numbers), **fields)
@@ -64,16 +64,16 @@ def rows(found: CompactedDraft) -> list[dict[str, Any]]:
 
 
 def test_without_kept_turns_only_the_summary_is_sent() -> None:
-    found = done(work())
-    [message] = said(Session(found.draft.to_transcript()))
+    found = compact_build(work())
+    [message] = describe_resumed(Session(found.draft.to_transcript()))
     assert message.startswith(f"U {SUMMARY_INTRODUCTION}")
     assert message.endswith(CONTINUE_TEXT)
     assert (found.turns, found.kept) == (3, 0)
 
 
 def test_kept_turns_come_behind_the_summary_word_for_word() -> None:
-    found = done(work(), keep=2)
-    messages = said(Session(found.draft.to_transcript()))
+    found = compact_build(work(), keep=2)
+    messages = describe_resumed(Session(found.draft.to_transcript()))
     assert messages[0].startswith(f"U {SUMMARY_INTRODUCTION}")
     assert messages[0].endswith(f"{KEPT_MESSAGES_TEXT} + second question")
     assert messages[1:] == [
@@ -90,20 +90,20 @@ def test_kept_turns_come_behind_the_summary_word_for_word() -> None:
 
 def test_what_comes_later_hangs_on_what_was_kept() -> None:
     build = work()
-    found = done(build, keep=1)
+    found = compact_build(build, keep=1)
     after = Build()
     after.lines = rows(found)
     after.last = "a5"
     after.wait(9e7)
     after.prompt("fourth question")
-    texts = said(after.session())
+    texts = describe_resumed(after.session())
     assert texts[0].endswith("third question")
     assert texts[1:] == ["A third answer", "U fourth question"]
 
 
 def test_nothing_that_was_in_the_file_is_changed() -> None:
     build = work()
-    lines = list(done(build, keep=1).draft.iterate_lines())
+    lines = list(compact_build(build, keep=1).draft.iterate_lines())
     assert b"".join(lines[:-3]) == b"".join(Draft.from_transcript(build.session().file).iterate_lines())
 
 
@@ -144,7 +144,7 @@ def test_the_words_around_a_summary_are_those_of_the_real_client(name: str) -> N
 
 
 def test_a_boundary_names_what_it_keeps_and_what_it_cost() -> None:
-    boundary, summary, last = rows(done(work(), keep=1))[-3:]
+    boundary, summary, last = rows(compact_build(work(), keep=1))[-3:]
     facts = boundary["compactMetadata"]
     assert facts["preservedMessages"] == {
         "anchorUuid": summary["uuid"],
@@ -163,7 +163,7 @@ def test_a_boundary_names_what_it_keeps_and_what_it_cost() -> None:
     }
     assert facts["preTokens"] > 0
     assert facts["cumulativeDroppedTokens"] >= 0
-    assert "preservedMessages" not in rows(done(work()))[-3]["compactMetadata"]
+    assert "preservedMessages" not in rows(compact_build(work()))[-3]["compactMetadata"]
 
 
 def test_the_time_is_never_before_that_of_the_session() -> None:
@@ -173,7 +173,7 @@ def test_the_time_is_never_before_that_of_the_session() -> None:
 
 
 def test_the_tools_and_the_place_of_the_whole_are_named() -> None:
-    [message] = said(Session(done(work(), transcript=Path("/x/y.jsonl")).draft.to_transcript()))
+    [message] = describe_resumed(Session(compact_build(work(), transcript=Path("/x/y.jsonl")).draft.to_transcript()))
     assert "<tools-used-before-summary>Bash, Read</tools-used-before-summary>" in message
     assert "read the full transcript at: /x/y.jsonl\n" in message
 
@@ -181,7 +181,7 @@ def test_the_tools_and_the_place_of_the_whole_are_named() -> None:
 @pytest.mark.parametrize("keep", [-1, 3, 99])
 def test_at_least_one_turn_must_be_left_to_sum_up(keep: int) -> None:
     with pytest.raises(UsageError, match="the conversation has 3"):
-        done(work(), keep=keep)
+        compact_build(work(), keep=keep)
 
 
 def test_an_empty_summary_and_a_session_that_can_not_be_resumed_are_refused() -> None:
@@ -192,7 +192,7 @@ def test_an_empty_summary_and_a_session_that_can_not_be_resumed_are_refused() ->
 
 
 def test_a_second_compaction_sums_up_the_first() -> None:
-    first = done(work(), keep=1)
+    first = compact_build(work(), keep=1)
     draft = Draft.from_transcript(first.draft.to_transcript())
     second = compact_draft(draft, build_recap, keep=0)
     assert "Before that (from an earlier summary):\nTHE SUMMARY" in second.summary

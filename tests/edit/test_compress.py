@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.model.server import QUICK, endpoint, scripted
+from tests.model.server import QUICK, endpoint, script_server
 from tests.session.build import Build, use
 from turnlog.edit.compress.compress import (
     SHORT_ALREADY_REASON,
@@ -305,7 +305,7 @@ def test_an_interrupt_ends_a_compression_at_once(tmp_path: Path) -> None:
 def test_over_a_real_server_that_fails_first() -> None:
     overloaded = {"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}}
     cut = {"content": [{"type": "text", "text": GOOD}], "drop_after": 4}
-    with scripted(overloaded, cut, GOOD) as server:
+    with script_server(overloaded, cut, GOOD) as server:
         found = compress_turns(talk(LONG), ALL, 0.35, connect_model(endpoint(server.url), QUICK))
         assert len(server.requests) == 3
     assert texts(found)[1][0]["text"] == GOOD

@@ -25,7 +25,7 @@ def conversation(*, turns: int = 4) -> Build:
     return build
 
 
-def compressed(session: Session, words: str = "oldest=50%") -> tuple[CompressionResult, Draft]:
+def compress_and_mark(session: Session, words: str = "oldest=50%") -> tuple[CompressionResult, Draft]:
     done = compress_turns(session, parse_compress_selection(["offline", words]).bands, 0.3, None)
     draft = apply_compression(Draft.from_transcript(session.file), done)
     return done, mark_compression(session, draft, done)
@@ -37,7 +37,7 @@ def rows(draft: Draft) -> list[dict[str, Any]]:
 
 def test_the_mark_stands_behind_the_compressed_turns_and_says_what_was_done() -> None:
     session = conversation().session()
-    done, draft = compressed(session)
+    done, draft = compress_and_mark(session)
     found = rows(draft)
     (at,) = (number for number, row in enumerate(found) if row["type"] == "system")
     mark, behind = found[at], found[at + 1]
@@ -50,7 +50,7 @@ def test_the_mark_stands_behind_the_compressed_turns_and_says_what_was_done() ->
 
 def test_all_is_sent_as_without_the_mark() -> None:
     session = conversation().session()
-    done, draft = compressed(session)
+    done, draft = compress_and_mark(session)
     plain = apply_compression(Draft.from_transcript(session.file), done)
     for as_sent in (False, True):
         with_mark, without = (
@@ -62,7 +62,7 @@ def test_all_is_sent_as_without_the_mark() -> None:
 
 def test_where_nothing_follows_the_mark_is_a_line_of_turnlogs_own() -> None:
     session = conversation().session()
-    _, draft = compressed(session, "oldest=100%")
+    _, draft = compress_and_mark(session, "oldest=100%")
     last = rows(draft)[-1]
     assert (last["type"], last["verb"], last["compressed"]["texts"]) == ("turnlog", "compress", 4)
 
@@ -74,7 +74,7 @@ def test_a_session_in_which_nothing_became_shorter_has_no_mark() -> None:
     build.prompt("on")
     build.answer("yes")
     session = build.session()
-    assert compressed(session)[1] == Draft.from_transcript(session.file)
+    assert compress_and_mark(session)[1] == Draft.from_transcript(session.file)
 
 
 @pytest.mark.parametrize("beside", ["answer", "prompt"])
@@ -85,5 +85,5 @@ def test_no_answer_beside_what_follows_is_hidden_by_the_mark(beside: str) -> Non
     branch("beside", parent=fork)
     build.note("last-prompt", leafUuid=[line for line in build.lines if line["type"] == "assistant"][3]["uuid"])
     session = build.session()
-    _, draft = compressed(session)
+    _, draft = compress_and_mark(session)
     assert list_regressions(judge_session(session), judge_session(Session(draft.to_transcript()))) == []

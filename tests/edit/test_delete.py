@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
+from tests.edit.furnished_session import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.open_signs import find_open_signs
 from turnlog.edit.session_target import find_target
 from turnlog.edit.trash.delete import delete_session, plan_deletion

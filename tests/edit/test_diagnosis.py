@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import DATA, ROOT, SESSION, Build, base, edited, outcome, recorded, use
+from tests.session.build import DATA, ROOT, SESSION, Build, base, find_recording, open_variant, outcome, use
 from turnlog.edit.illnesses.bulk import GIANT_RESULT_BYTES
 from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_session
 from turnlog.edit.illnesses.illness import Symptom, Symptoms, SymptomSpot
@@ -20,12 +20,12 @@ GOOD = base().data()
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8 + (10).to_bytes(4, "big") + (10).to_bytes(4, "big")).decode()
 
 
-def found(session: Session, kind: str) -> list[Symptom]:
+def find_symptoms(session: Session, kind: str) -> list[Symptom]:
     return [symptom for symptom in diagnose_session(session) if symptom.kind == kind]
 
 
 def one(session: Session | Build, kind: str) -> Symptom:
-    (symptom,) = found(session.session() if isinstance(session, Build) else session, kind)
+    (symptom,) = find_symptoms(session.session() if isinstance(session, Build) else session, kind)
     return symptom
 
 
@@ -33,7 +33,7 @@ def uuids(symptom: Symptom) -> list[str | None]:
     return [entry.uuid for entry in symptom.entries]
 
 
-def ailing(session: Session) -> set[str]:
+def list_ailments(session: Session) -> set[str]:
     return {symptom.kind for symptom in diagnose_session(session) if symptom.severity != "info"}
 
 
@@ -52,10 +52,10 @@ KNOWN_SICK = {"f9f95e52-346e-4f2f-9aed-dd1159259183"}
     "path", sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")), ids=lambda p: f"{p.parts[-5]}-{p.stem[:8]}"
 )
 def test_no_recorded_session_of_the_real_client_raises_a_false_alarm(
-    opened: Callable[[Path], Session], path: Path
+    open_session: Callable[[Path], Session], path: Path
 ) -> None:
     expected = {"parent-in-agent"} if path.stem in KNOWN_SICK else set()
-    assert ailing(opened(path)) == expected
+    assert list_ailments(open_session(path)) == expected
 
 
 def test_every_kind_is_in_the_catalogue_with_words_and_a_remedy() -> None:
@@ -136,7 +136,7 @@ def test_a_missing_parent_that_the_client_bridges_by_time_is_a_warning() -> None
     build = base(step=1)
     build["u3"]["parentUuid"] = "gone"
     assert one(build, "missing-parent").severity == "warning"
-    assert not found(build.session(), "hidden-tail")
+    assert not find_symptoms(build.session(), "hidden-tail")
 
 
 def test_a_parent_that_the_first_entry_misses_harms_nobody() -> None:
@@ -152,10 +152,10 @@ def test_a_missing_parent_behind_reports_of_progress_cuts_too() -> None:
     assert one(build, "missing-parent").severity == "error"
 
 
-def test_a_parent_in_a_sub_agents_file_is_told_apart(opened: Callable[[Path], Session]) -> None:
-    session = opened(recorded("2.1.29/tui_progress"))
+def test_a_parent_in_a_sub_agents_file_is_told_apart(open_session: Callable[[Path], Session]) -> None:
+    session = open_session(find_recording("2.1.29/tui_progress"))
     assert one(session, "parent-in-agent").severity == "warning"
-    assert not found(session, "missing-parent")
+    assert not find_symptoms(session, "missing-parent")
 
 
 def test_a_parent_of_which_only_the_snapshot_was_written_is_told_apart() -> None:
@@ -164,7 +164,7 @@ def test_a_parent_of_which_only_the_snapshot_was_written_is_told_apart() -> None
     build.note("file-history-snapshot", messageId=5)
     build["u3"]["parentUuid"] = "gone"
     assert uuids(one(build, "snapshot-id")) == ["u3"]
-    assert not found(build.session(), "missing-parent")
+    assert not find_symptoms(build.session(), "missing-parent")
 
 
 def test_a_snapshot_of_a_message_that_is_there_is_no_symptom() -> None:
@@ -174,15 +174,15 @@ def test_a_snapshot_of_a_message_that_is_there_is_no_symptom() -> None:
 
 
 def test_a_cycle_is_found() -> None:
-    assert one(edited("parent-cycle"), "cycle").severity == "error"
+    assert one(open_variant("parent-cycle"), "cycle").severity == "error"
 
 
 def test_copies_of_an_entry_are_told_apart_from_others_with_its_uuid() -> None:
-    assert one(edited("first-rows-written-twice-same-uuids"), "duplicate-uuid").severity == "info"
+    assert one(open_variant("first-rows-written-twice-same-uuids"), "duplicate-uuid").severity == "info"
     build = base()
     build.prompt("another", "u2", parent="a1")
     build.prompt("another", "a1", parent="u3")
-    same, other = found(build.session(), "duplicate-uuid")[::-1]
+    same, other = find_symptoms(build.session(), "duplicate-uuid")[::-1]
     assert (same.severity, len(same.spots)) == ("info", 1)
     assert (other.severity, uuids(other)) == ("warning", ["a1", "a1"])
 
@@ -199,7 +199,7 @@ def test_a_prompt_that_begins_anew_may_be_a_rewind() -> None:
     build["u3"]["parentUuid"] = None
     assert one(build, "several-roots").severity == "info"
     assert one(build, "hidden-tail").severity == "info"
-    assert ailing(build.session()) == set()
+    assert list_ailments(build.session()) == set()
 
 
 def test_a_context_that_was_cleared_below_reports_of_progress_is_no_damage() -> None:
@@ -227,15 +227,17 @@ def test_entries_of_another_session_are_found() -> None:
     assert uuids(one(build, "other-session")) == ["s1", "s2"]
 
 
-def test_entries_that_a_fork_has_copied_are_no_strangers(opened: Callable[[Path], Session], tmp_path: Path) -> None:
+def test_entries_that_a_fork_has_copied_are_no_strangers(
+    open_session: Callable[[Path], Session], tmp_path: Path
+) -> None:
     build = base()
     for line in build.lines[:4]:
         line["sessionId"] = "another"
-    assert not found(opened(build.write(tmp_path)), "other-session")
+    assert not find_symptoms(open_session(build.write(tmp_path)), "other-session")
 
 
-def test_a_renamed_file_has_no_strangers(opened: Callable[[Path], Session], tmp_path: Path) -> None:
-    assert not found(opened(base().write(tmp_path, SESSION.replace("1", "2"))), "other-session")
+def test_a_renamed_file_has_no_strangers(open_session: Callable[[Path], Session], tmp_path: Path) -> None:
+    assert not find_symptoms(open_session(base().write(tmp_path, SESSION.replace("1", "2"))), "other-session")
 
 
 def test_branches_that_take_turns_in_the_file_have_two_writers() -> None:
@@ -254,7 +256,7 @@ def test_a_rewind_has_one_writer() -> None:
     build.answer("late")
     build.prompt("right", "r0", parent="a3")
     build.answer("yes")
-    assert not found(build.session(), "two-writers")
+    assert not find_symptoms(build.session(), "two-writers")
 
 
 # -- what a resume shows
@@ -264,7 +266,7 @@ def test_a_session_that_the_client_refuses_is_found() -> None:
     build = base()
     del build["a3"]["timestamp"]
     assert one(build, "refused").severity == "error"
-    assert one(edited("all-rows-issidechain-true"), "refused").severity == "info"
+    assert one(open_variant("all-rows-issidechain-true"), "refused").severity == "info"
 
 
 def test_what_was_added_without_telling_the_client_is_hidden() -> None:
@@ -327,7 +329,7 @@ def test_a_mark_that_names_nothing_is_noted() -> None:
     build.note("last-prompt", lastPrompt="x")
     assert one(build, "lost-leaf").severity == "info"
     build.note("last-prompt", leafUuid="00000000-0000-0000-0000-000000000000", explicit=True)
-    assert not found(build.session(), "lost-leaf")
+    assert not find_symptoms(build.session(), "lost-leaf")
 
 
 # -- calls
@@ -369,7 +371,7 @@ def test_a_result_that_comes_too_late_is_found() -> None:
     build.answer("done")
     symptom = one(build, "late-result")
     assert (uuids(symptom), symptom.spots[0].detail) == (["r1"], "c1")
-    assert not found(build.session(), "unanswered-call")
+    assert not find_symptoms(build.session(), "unanswered-call")
 
 
 def test_parallel_calls_are_sound() -> None:
@@ -395,11 +397,13 @@ def test_a_tool_name_that_the_api_refuses_is_found(name: str) -> None:
 # -- what the API refuses
 
 
-def thought(**fields: Any) -> dict[str, Any]:
+def build_thinking(**fields: Any) -> dict[str, Any]:
     return {"type": "thinking", "thinking": "hm", **fields}
 
 
-@pytest.mark.parametrize("block", [thought(), thought(signature=""), thought(signature="[redacted]")])
+@pytest.mark.parametrize(
+    "block", [build_thinking(), build_thinking(signature=""), build_thinking(signature="[redacted]")]
+)
 def test_thinking_without_a_valid_signature_is_found(block: dict[str, Any]) -> None:
     build = base()
     build.answer(block, "so", uuid="x1")
@@ -409,19 +413,19 @@ def test_thinking_without_a_valid_signature_is_found(block: dict[str, Any]) -> N
 
 def test_thinking_of_another_provider_is_only_noted() -> None:
     build = base()
-    build.answer(thought(), "so", model="glm-5")
+    build.answer(build_thinking(), "so", model="glm-5")
     assert one(build, "bad-thinking").severity == "info"
 
 
 def test_thinking_whose_text_is_left_out_is_sound() -> None:
     build = base()
-    build.answer(thought(thinking="", signature="Ab+/9=="), "so")
+    build.answer(build_thinking(thinking="", signature="Ab+/9=="), "so")
     assert diagnose_session(build.session()) == []
 
 
 def test_thinking_that_was_broken_off_is_not_sent_and_does_no_harm() -> None:
     build = base()
-    build.answer(thought(signature=""), stop=None)
+    build.answer(build_thinking(signature=""), stop=None)
     assert diagnose_session(build.session()) == []
 
 
@@ -462,7 +466,7 @@ def test_a_file_that_is_mostly_progress_is_found() -> None:
     build.prompt("on")
     assert one(build, "progress-bloat").severity == "warning"
     build.prompt("x" * (3 << 20))
-    assert not found(build.session(), "progress-bloat")
+    assert not find_symptoms(build.session(), "progress-bloat")
 
 
 def test_a_large_file_that_was_compacted_hides_nothing() -> None:
@@ -472,8 +476,8 @@ def test_a_large_file_that_was_compacted_hides_nothing() -> None:
     build.summary()
     build.prompt("on", parent="u1")
     build.answer("yes")
-    assert not found(build.session(), "hidden-tail")
-    assert not found(build.session(), "stale-parent")
+    assert not find_symptoms(build.session(), "hidden-tail")
+    assert not find_symptoms(build.session(), "stale-parent")
 
 
 def test_a_call_without_an_id_has_no_block_that_could_be_named() -> None:

@@ -48,16 +48,16 @@ def test_what_is_no_json_stays(raw: bytes) -> None:
 def test_any_document_is_changed_as_if_it_were_decoded(value: Any, indent: int | None) -> None:
     raw = json.dumps(value, indent=indent).encode()
     assert replace_json_strings(raw, lambda text: text.value) == raw
-    assert json.loads(replace_json_strings(raw, _marked)) == _changed(value)
+    assert json.loads(replace_json_strings(raw, _mark_value)) == _mark_all(value)
 
 
-def _marked(text: JsonString) -> str:
+def _mark_value(text: JsonString) -> str:
     return text.value if text.is_key else f"{text.value}!"
 
 
-def _changed(value: Any) -> Any:
+def _mark_all(value: Any) -> Any:
     if isinstance(value, str):
         return f"{value}!"
     if isinstance(value, dict):
-        return {key: _changed(inner) for key, inner in value.items()}
-    return [_changed(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _mark_all(inner) for key, inner in value.items()}
+    return [_mark_all(inner) for inner in value] if isinstance(value, list) else value

@@ -42,6 +42,33 @@ def test_a_draft_without_edits_is_any_file(data: st.DataObject) -> None:
     assert written in (raw, raw + b"\n")
 
 
+@given(st.data())
+def test_the_bytes_of_any_draft_are_counted_as_they_are_written(data: st.DataObject) -> None:
+    pieces = st.sampled_from(
+        [b'{"type":"user","uuid":"a"}', b"\n", b"\n", b"\r\n", b"garbage", b'{"a":', b"\xff", b" "]
+    )
+    draft = Draft.from_transcript(Transcript.from_bytes(b"".join(data.draw(st.lists(pieces, max_size=12)))))
+    places = st.sets(st.integers(0, len(draft.rows) - 1)) if draft.rows else st.just(set[int]())
+    changed, removed = data.draw(places), data.draw(places)
+    draft = draft.with_changes({at: {"cwd": "/new"} for at in changed if draft.rows[at].entry})
+    draft = draft.without_rows(removed).with_added_lines({"type": "user"})
+    assert draft.count_bytes() == sum(map(len, draft.iterate_lines()))
+
+
+def test_references_in_a_line_with_unreadable_bytes_are_followed() -> None:
+    raw = b"".join(
+        b'{"type":"%s","uuid":"%s","parentUuid":null%s}\n' % row
+        for row in (
+            (b"user", b"a", b""),
+            (b"user", b"b", b',"logicalParentUuid":"a","toolUseResult":"\xff"'),
+            (b"user", b"c", b',"sourceToolAssistantUUID":"a","snapshot":{"messageId":"\\ud800"}'),
+        )
+    )
+    b, c = Draft.from_transcript(Transcript.from_bytes(raw)).without_rows({0}).rows
+    assert b.changed == {"logicalParentUuid": None}
+    assert c.changed == {"sourceToolAssistantUUID": REMOVE_KEY}
+
+
 def test_changes_are_seen_by_later_edits_and_in_what_is_written() -> None:
     build = Build()
     build.prompt("one", uuid="p")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.interop.digest import difference, digests
-from tests.session.build import DATA, Build, outcome, said, use
+from tests.session.build import DATA, Build, describe_resumed, outcome, use
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.model_adapter import adapt_to_model
 from turnlog.errors import Refused, UsageError
@@ -27,9 +27,9 @@ FOUND = {
 }
 
 
-def fitted(build: Build, model: str) -> tuple[list[str], Mapping[str, int]]:
+def fit_for_model(build: Build, model: str) -> tuple[list[str], Mapping[str, int]]:
     draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), model)
-    return said(Session(draft.to_transcript())), counts
+    return describe_resumed(Session(draft.to_transcript())), counts
 
 
 def blocks(build: Build, model: str = "other-provider") -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def test_thinking_that_the_model_signed_itself_stays_however_it_is_called(model:
     build = Build()
     build.prompt("one")
     build.answer(SIGNED, "ONE", model="claude-opus-5")
-    assert fitted(build, model) == (["U one", "A thinking + ONE"], {})
+    assert fit_for_model(build, model) == (["U one", "A thinking + ONE"], {})
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-5", "other-provider"])
@@ -52,14 +52,14 @@ def test_thinking_of_another_model_goes_redacted_or_not(model: str) -> None:
     build = Build()
     build.prompt("one")
     build.answer(SIGNED, {"type": "redacted_thinking", "data": "Zz"}, "ONE", model="claude-opus-5")
-    assert fitted(build, model) == (["U one", "A ONE"], {"thinking of another model": 2})
+    assert fit_for_model(build, model) == (["U one", "A ONE"], {"thinking of another model": 2})
 
 
 def test_thinking_without_a_signature_goes_even_if_it_is_the_models_own() -> None:
     build = Build()
     build.prompt("one")
     build.answer({"type": "thinking", "thinking": "hm"}, "ONE", model="claude-opus-5")
-    assert fitted(build, "claude-opus-5") == (["U one", "A ONE"], {"thinking without a valid signature": 1})
+    assert fit_for_model(build, "claude-opus-5") == (["U one", "A ONE"], {"thinking without a valid signature": 1})
 
 
 def test_entries_that_are_left_empty_go_and_what_hung_on_them_hangs_on_their_parent() -> None:
@@ -90,7 +90,7 @@ def test_a_tool_of_the_api_with_nothing_to_read_goes_with_its_call() -> None:
     call = {"type": "server_tool_use", "id": "s", "name": "advisor", "input": {"query": "secret"}}
     answer = {"type": "advisor_tool_result", "tool_use_id": "s", "content": {"encrypted_content": "Zz"}}
     build.answer(call, answer, {"type": "fallback", "from": {"model": "a"}}, "ONE")
-    assert fitted(build, "claude-opus-5") == (["U one", "A ONE"], {"API blocks": 3})
+    assert fit_for_model(build, "claude-opus-5") == (["U one", "A ONE"], {"API blocks": 3})
 
 
 def test_references_to_tools_inside_results_become_text() -> None:
@@ -110,7 +110,7 @@ def test_fields_that_belong_to_one_request_go() -> None:
     kept = [set(block) for block in blocks(build)]
     assert kept[:3] == [{"type", "text"}, {"type", "text"}, {"type", "id", "name", "input"}]
     assert "caller" in blocks(build, "claude-opus-5")[2]
-    assert fitted(build, "other-provider")[1] == {"fields that belong to one request": 4}
+    assert fit_for_model(build, "other-provider")[1] == {"fields that belong to one request": 4}
 
 
 def test_ids_that_do_not_fit_are_renamed_for_call_and_result_alike_and_stay_apart() -> None:

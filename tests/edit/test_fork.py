@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.build import DATA, Build, outcome, recorded, said, stamp, use
+from tests.session.build import DATA, Build, describe_resumed, find_recording, outcome, stamp, use
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.fork import check_fork_resumes, fork_session
 from turnlog.edit.fork.fork_points import parse_fork_point
@@ -19,14 +19,14 @@ TANGLED = ("parent-cycle", "rows-in-reverse-order")
 """Files in which what stands later in the file does not come later in the conversation."""
 
 
-def forked(session: Session, at: str) -> Session:
+def fork_at(session: Session, at: str) -> Session:
     return Session(
         fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, at)).to_transcript()
     )
 
 
-def told(build: Build, at: str) -> list[str]:
-    return said(forked(build.session(), at))
+def describe_fork(build: Build, at: str) -> list[str]:
+    return describe_resumed(fork_at(build.session(), at))
 
 
 def types(session: Session) -> list[str]:
@@ -34,7 +34,7 @@ def types(session: Session) -> list[str]:
 
 
 @pytest.fixture
-def compacted() -> Build:
+def compacted_build() -> Build:
     """Two compactions; the second preserved the last question and answer."""
     build = Build()
     build.prompt("one", "u1")
@@ -119,7 +119,7 @@ def test_a_turn_ends_behind_its_last_entry() -> None:
     build.answer("ONE")
     build.prompt("two")
     build.answer("TWO")
-    assert told(build, "1") == ["U one", "A call c1", "U result c1", "A ONE"]
+    assert describe_fork(build, "1") == ["U one", "A call c1", "U result c1", "A ONE"]
 
 
 def test_a_compaction_that_was_asked_for_behind_a_turn_is_no_part_of_it() -> None:
@@ -130,7 +130,7 @@ def test_a_compaction_that_was_asked_for_behind_a_turn_is_no_part_of_it() -> Non
     build.summary("SUM")
     build.prompt("two")
     build.answer("TWO")
-    assert told(build, "1") == ["U one", "A ONE"]
+    assert describe_fork(build, "1") == ["U one", "A ONE"]
 
 
 def test_a_turn_that_went_on_behind_a_compaction_ends_there() -> None:
@@ -142,30 +142,30 @@ def test_a_turn_that_went_on_behind_a_compaction_ends_there() -> None:
     build.summary("SUM")
     build.answer("ONE")
     build.prompt("two")
-    assert told(build, "1") == ["U SUM", "A ONE"]
+    assert describe_fork(build, "1") == ["U SUM", "A ONE"]
 
 
-def test_just_before_a_compaction_all_of_the_earlier_context_is_back(compacted: Build) -> None:
-    assert told(compacted, "compaction:1") == ["U one", "A ONE"]
-    assert told(compacted, "compaction:2") == ["U SUM1 + two", "A TWO"]
+def test_just_before_a_compaction_all_of_the_earlier_context_is_back(compacted_build: Build) -> None:
+    assert describe_fork(compacted_build, "compaction:1") == ["U one", "A ONE"]
+    assert describe_fork(compacted_build, "compaction:2") == ["U SUM1 + two", "A TWO"]
 
 
 @pytest.mark.parametrize("word", ["compaction:last", "compaction:-1", "compaction:2"])
-def test_compactions_are_counted_from_either_end(word: str, compacted: Build) -> None:
-    assert parse_fork_point(compacted.session(), word).words == "just before compaction 2 of 2"
+def test_compactions_are_counted_from_either_end(word: str, compacted_build: Build) -> None:
+    assert parse_fork_point(compacted_build.session(), word).words == "just before compaction 2 of 2"
 
 
-def test_what_a_compaction_preserved_stays_with_it(compacted: Build) -> None:
-    assert told(compacted, "u3") == ["U SUM2 + two", "A TWO", "U three"]
+def test_what_a_compaction_preserved_stays_with_it(compacted_build: Build) -> None:
+    assert describe_fork(compacted_build, "u3") == ["U SUM2 + two", "A TWO", "U three"]
 
 
-def test_a_fork_can_be_forked_again_before_its_own_compactions(compacted: Build) -> None:
-    once = forked(compacted.session(), "3")
-    assert said(forked(once, "compaction:1")) == ["U one", "A ONE"]
+def test_a_fork_can_be_forked_again_before_its_own_compactions(compacted_build: Build) -> None:
+    once = fork_at(compacted_build.session(), "3")
+    assert describe_resumed(fork_at(once, "compaction:1")) == ["U one", "A ONE"]
 
 
-def test_an_entry_that_a_compaction_preserved_goes_on_where_it_was_written(compacted: Build) -> None:
-    assert told(compacted, "a2") == ["U SUM1 + two", "A TWO"]
+def test_an_entry_that_a_compaction_preserved_goes_on_where_it_was_written(compacted_build: Build) -> None:
+    assert describe_fork(compacted_build, "a2") == ["U SUM1 + two", "A TWO"]
 
 
 def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
@@ -176,9 +176,9 @@ def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
     build.answer("TWO")
     build.prompt("other", "fork-3", parent="a1")
     build.answer("OTHER")
-    assert told(build, "leaf:1") == ["U one", "A ONE", "U two", "A TWO"]
-    assert told(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
-    assert told(build, "fork-3") == ["U one", "A ONE", "U other"]
+    assert describe_fork(build, "leaf:1") == ["U one", "A ONE", "U two", "A TWO"]
+    assert describe_fork(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
+    assert describe_fork(build, "fork-3") == ["U one", "A ONE", "U other"]
     with pytest.raises(UsageError, match="2 entries have a uuid with this prefix"):
         parse_fork_point(build.session(), "fork-")
 
@@ -187,7 +187,7 @@ def test_the_point_is_the_last_thing_that_is_kept() -> None:
     build = Build()
     build.prompt("one", "u1")
     build.answer("ONE")
-    assert told(build, "u1") == ["U one"]
+    assert describe_fork(build, "u1") == ["U one"]
 
 
 def test_a_call_is_kept_with_its_results() -> None:
@@ -198,7 +198,7 @@ def test_a_call_is_kept_with_its_results() -> None:
     build.result("c1", parent="first")
     build.result("c2", parent=call)
     build.answer("ONE")
-    assert told(build, "first") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]
+    assert describe_fork(build, "first") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,11 @@ def test_a_call_is_kept_with_its_results() -> None:
         ("", "use the number of a turn"),
     ],
 )
-def test_a_point_that_is_not_there_is_answered_with_those_that_are(word: str, words: str, compacted: Build) -> None:
+def test_a_point_that_is_not_there_is_answered_with_those_that_are(
+    word: str, words: str, compacted_build: Build
+) -> None:
     with pytest.raises(UsageError) as told_off:
-        parse_fork_point(compacted.session(), word)
+        parse_fork_point(compacted_build.session(), word)
     assert words in str(told_off.value)
 
 
@@ -260,7 +262,7 @@ def test_what_came_later_and_other_branches_go_and_metadata_of_the_time_stays() 
     build.note("custom-title", customTitle="New")
     build.note("permission-mode", permissionMode="plan")
     build.prompt("three")
-    found = forked(build.session(), "a2")
+    found = fork_at(build.session(), "a2")
     assert types(found) == (
         "mode custom-title user file-history-snapshot assistant user assistant permission-mode last-prompt".split()
     )
@@ -272,7 +274,7 @@ def test_the_fork_says_where_it_goes_on() -> None:
     build.prompt("what   is\nthis?")
     build.answer("ONE", uuid="a1")
     build.prompt("two")
-    found = forked(build.session(), "1")
+    found = fork_at(build.session(), "1")
     last = found.read_body(found.file.entries[-1])
     assert (last["type"], last["leafUuid"], last["lastPrompt"]) == ("last-prompt", "a1", "what is this?")
 
@@ -285,7 +287,7 @@ def test_notes_beside_the_chain_stay_and_what_was_said_there_does_not() -> None:
     build.progress("p", parent="u1")
     build.answer("ONE", parent="u1")
     build.attachment("file", uuid="late")
-    found = forked(build.session(), "1")
+    found = fork_at(build.session(), "1")
     assert {row.uuid for row in found.graph.rows} == {"u1", "note", "p", found.graph.rows[-1].uuid}
 
 
@@ -295,8 +297,8 @@ def test_rows_on_which_nothing_is_left_are_hung_on_the_row_before_them() -> None
     build.answer("copy", uuid="a0", id="m")
     build.prompt("one", "u1", parent=None)
     build.answer("ONE", uuid="a1", id="m")
-    found = forked(build.session(), "a1")
-    assert said(found) == said(build.session(), "a1")
+    found = fork_at(build.session(), "a1")
+    assert describe_resumed(found) == describe_resumed(build.session(), "a1")
     assert len(found.graph.roots) == 1
 
 
@@ -305,25 +307,25 @@ def test_a_parent_that_the_client_finds_by_time_is_written_down() -> None:
     build.prompt("one", "u1")
     build.answer("ONE", uuid="a1", parent="gone")
     build.prompt("two", parent="a1")
-    found = forked(build.session(), "a1")
+    found = fork_at(build.session(), "a1")
     assert found.graph.rows_missing_parent == []
-    assert said(found) == ["U one", "A ONE"]
+    assert describe_resumed(found) == ["U one", "A ONE"]
 
 
 def test_a_ring_is_opened() -> None:
     build = Build()
     build.prompt("one", "u1", parent="a1")
     build.answer("ONE", uuid="a1", parent="u1")
-    found = forked(build.session(), "a1")
+    found = fork_at(build.session(), "a1")
     assert found.graph.cycles == []
-    assert said(found) == ["U one", "A ONE"]
+    assert describe_resumed(found) == ["U one", "A ONE"]
 
 
 def test_the_last_row_is_the_newest_for_clients_that_go_by_time() -> None:
     build = Build()
     build.prompt("one", "u1", timestamp=stamp(9000))
     build.answer("ONE", uuid="a1")
-    found = forked(build.session(), "a1")
+    found = fork_at(build.session(), "a1")
     assert found.file.entries[1].timestamp == stamp(9000.001)
 
 
@@ -332,7 +334,7 @@ def test_an_entry_written_twice_stays_twice() -> None:
     build.prompt("one", "u1")
     build.lines.append(dict(build["u1"]))
     build.answer("ONE", uuid="a1", parent="u1")
-    assert types(forked(build.session(), "a1")) == ["user", "user", "assistant", "last-prompt"]
+    assert types(fork_at(build.session(), "a1")) == ["user", "user", "assistant", "last-prompt"]
 
 
 def test_scraps_and_lines_that_no_client_reads_go() -> None:
@@ -346,13 +348,13 @@ def test_scraps_and_lines_that_no_client_reads_go() -> None:
 
 
 def test_sub_agents_inside_the_file_stay_with_the_call_that_started_them() -> None:
-    path = recorded("1.0.128/agents")
+    path = find_recording("1.0.128/agents")
     session = Session.from_bytes(path.read_bytes())
     inside = [entry for entry in session.file.entries if entry.is_sidechain]
     assert inside
-    whole = forked(session, "leaf:1")
+    whole = fork_at(session, "leaf:1")
     assert sum(bool(entry.is_sidechain) for entry in whole.file.entries) == len(inside)
-    start = forked(session, session.turns[0].start.uuid or "")
+    start = fork_at(session, session.turns[0].start.uuid or "")
     assert not any(entry.is_sidechain for entry in start.file.entries)
 
 
@@ -363,8 +365,8 @@ def test_a_large_session_is_forked_before_its_compaction_as_a_small_one_is() -> 
     build.boundary()
     build.summary("SUM")
     build.answer("TWO")
-    assert told(build, "compaction:1")[0] == "U one"
-    assert told(build, "leaf:1") == ["U SUM", "A TWO"]
+    assert describe_fork(build, "compaction:1")[0] == "U one"
+    assert describe_fork(build, "leaf:1") == ["U SUM", "A TWO"]
 
 
 # -- what is refused
@@ -384,9 +386,9 @@ def test_a_fork_that_the_client_would_not_resume_is_refused() -> None:
     build.answer("ONE", timestamp=None)
     build.answer("TWO", uuid="a2")
     session = build.session()
-    check_fork_resumes(session, forked(session, "u1").file)
+    check_fork_resumes(session, fork_at(session, "u1").file)
     with pytest.raises(Refused, match="would not resume the session from this point"):
-        check_fork_resumes(session, forked(session, "assistant-1").file)
+        check_fork_resumes(session, fork_at(session, "assistant-1").file)
 
 
 def test_a_fork_that_breaks_a_rule_which_its_session_keeps_is_refused() -> None:
@@ -405,4 +407,4 @@ def test_a_result_in_another_answer_is_not_forked_away_from_its_call() -> None:
     build.prompt("one")
     build.answer(use("c1"), use("c2"))
     build.prompt([outcome("c1"), outcome("c2")], "both")
-    assert told(build, "both") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]
+    assert describe_fork(build, "both") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]

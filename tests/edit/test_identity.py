@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import DATA, Build, encoded
+from tests.session.build import DATA, Build, encode_lines
 from turnlog.edit.id_renewal import UNTOUCHED_TEXT_KEYS, IdRenewer, create_uuid
 from turnlog.entries.reader import Transcript
 from turnlog.session.session import Session
@@ -22,7 +22,7 @@ OLD = "11111111-2222-4333-8444-555555555555"
 GENUINE = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl"))
 
 
-def renewed(data: bytes, old: str, identity: IdRenewer | None = None) -> bytes:
+def renew_ids(data: bytes, old: str, identity: IdRenewer | None = None) -> bytes:
     """A whole file with new ids, as often as it takes."""
     ids = identity or IdRenewer(old, create_uuid())
     out = b"".join(map(ids.renew_line, data.splitlines(keepends=True)))
@@ -58,7 +58,7 @@ def outside_texts(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.relative_to(DATA / "sessions").as_posix())
 def test_no_old_id_survives_outside_of_texts(path: Path) -> None:
     data = path.read_bytes()
-    before, after = Transcript.from_bytes(data), Transcript.from_bytes(renewed(data, path.stem))
+    before, after = Transcript.from_bytes(data), Transcript.from_bytes(renew_ids(data, path.stem))
     old = {path.stem, *before.by_uuid}
     for entry in after.entries:
         found = {
@@ -74,7 +74,7 @@ def test_no_old_id_survives_outside_of_texts(path: Path) -> None:
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.relative_to(DATA / "sessions").as_posix())
 def test_the_copy_hangs_together_as_its_source_does_and_says_the_same(path: Path) -> None:
     data = path.read_bytes()
-    copy = renewed(data, path.stem)
+    copy = renew_ids(data, path.stem)
     before, after = Session.from_bytes(data), Session.from_bytes(copy)
     assert [entry.parent for entry in before.file.entries] == [entry.parent for entry in after.file.entries]
     assert len(after.file.by_uuid) == len(before.file.by_uuid)
@@ -93,7 +93,7 @@ def test_the_same_id_is_the_same_everywhere() -> None:
     build.answer("two", uuid=create_uuid())
     build.note("last-prompt", leafUuid=prompt, lastPrompt=prompt)
     build.note("file-history-snapshot", messageId=prompt, snapshot={"messageId": prompt})
-    rows = [json.loads(line) for line in renewed(encoded(build.lines), OLD).splitlines()]
+    rows = [json.loads(line) for line in renew_ids(encode_lines(build.lines), OLD).splitlines()]
     uuid = rows[0]["uuid"]
     assert uuid != prompt
     assert (
@@ -109,7 +109,7 @@ def test_an_id_in_a_key_that_nobody_knows_is_found_although_its_entry_comes_late
         {"type": "news", "about": {"entry": [later], "other": strange}},
         {"type": "user", "uuid": later},
     ]
-    rows = [json.loads(line) for line in renewed(encoded(lines), OLD).splitlines()]
+    rows = [json.loads(line) for line in renew_ids(encode_lines(lines), OLD).splitlines()]
     assert rows[0]["about"]["entry"] == [rows[1]["uuid"]]
     assert rows[0]["about"]["other"] == strange
 
@@ -117,13 +117,13 @@ def test_an_id_in_a_key_that_nobody_knows_is_found_although_its_entry_comes_late
 def test_paths_into_the_sessions_own_folder_name_the_new_session() -> None:
     ids = IdRenewer(OLD, create_uuid())
     result = {"persistedOutputPath": f"/c/projects/p/{OLD}/tool-results/1.txt", "stdout": f"see {OLD}"}
-    row = json.loads(ids.renew_line(encoded([{"type": "user", "toolUseResult": result}])))
+    row = json.loads(ids.renew_line(encode_lines([{"type": "user", "toolUseResult": result}])))
     assert row["toolUseResult"]["persistedOutputPath"] == f"/c/projects/p/{ids.new}/tool-results/1.txt"
     assert row["toolUseResult"]["stdout"] == f"see {OLD}"
 
 
 def test_a_copy_does_not_say_that_it_was_forked_where_its_source_was() -> None:
-    line = encoded([{"type": "user", "forkedFrom": {"sessionId": OLD, "messageUuid": create_uuid()}}])
+    line = encode_lines([{"type": "user", "forkedFrom": {"sessionId": OLD, "messageUuid": create_uuid()}}])
     assert json.loads(IdRenewer(OLD, create_uuid()).renew_line(line)) == {"type": "user"}
 
 
@@ -144,7 +144,9 @@ def test_lines_that_are_no_entries_keep_all_but_ids(line: str) -> None:
 
 def test_nobody_stays_nobody() -> None:
     nobody = "00000000-0000-0000-0000-000000000000"
-    assert json.loads(IdRenewer(OLD, create_uuid()).renew_line(encoded([{"leafUuid": nobody}]))) == {"leafUuid": nobody}
+    assert json.loads(IdRenewer(OLD, create_uuid()).renew_line(encode_lines([{"leafUuid": nobody}]))) == {
+        "leafUuid": nobody
+    }
 
 
 def test_a_list_that_can_not_be_decoded_stays() -> None:

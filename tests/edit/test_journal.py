@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.edit.furnished import furnish
+from tests.edit.furnished_session import furnish
 from turnlog.edit.journal.file_steps import find_free_path
 from turnlog.edit.journal.journal import Journal
 from turnlog.edit.package.staging_area import UnpackJournal

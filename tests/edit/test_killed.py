@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import furnish, picture
+from tests.edit.furnished_session import furnish, picture
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 

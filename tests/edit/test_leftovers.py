@@ -19,7 +19,7 @@ def history(folder: Path, *rows: Any) -> None:
     (folder / "history.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def typed(text: str, session: Any = GONE, time: Any = 1_767_261_600_000, **fields: Any) -> dict[str, Any]:
+def build_history_entry(text: str, session: Any = GONE, time: Any = 1_767_261_600_000, **fields: Any) -> dict[str, Any]:
     return {"display": text, "timestamp": time, "project": "/home/dana/shop", "sessionId": session, **fields}
 
 
@@ -28,7 +28,13 @@ def test_a_machine_without_traces_has_no_leftovers(tmp_path: Path) -> None:
 
 
 def test_prompts_of_a_session_without_a_transcript_are_left(tmp_path: Path) -> None:
-    history(tmp_path, typed("one"), typed("two", time=1_767_261_700_000), typed("x", OTHER), {"display": "old"})
+    history(
+        tmp_path,
+        build_history_entry("one"),
+        build_history_entry("two", time=1_767_261_700_000),
+        build_history_entry("x", OTHER),
+        {"display": "old"},
+    )
     project = tmp_path / "projects" / "-home-dana-shop"
     project.mkdir(parents=True)
     base().write(project, OTHER)
@@ -41,13 +47,17 @@ def test_prompts_of_a_session_without_a_transcript_are_left(tmp_path: Path) -> N
 def test_pasted_texts_stand_in_their_place(tmp_path: Path) -> None:
     pasted = {"1": {"type": "text", "content": "long"}, "2": {"contentHash": "x"}, "3": 5}
     words = "see [Pasted text #1 +9 lines] and [Pasted text #2] and [Pasted text #3] [Pasted text #4]"
-    history(tmp_path, typed(words, pastedContents=pasted), typed("b", pastedContents=[]))
+    history(tmp_path, build_history_entry(words, pastedContents=pasted), build_history_entry("b", pastedContents=[]))
     (item,) = list_leftovers(tmp_path)
     assert item.typed[0].text == "see long and [Pasted text #2] and [Pasted text #3] [Pasted text #4]"
 
 
 def test_odd_lines_of_the_history_do_no_harm(tmp_path: Path) -> None:
-    odd = [typed("a", session=5), typed("b", session="../x"), {"sessionId": GONE, "display": 5}]
+    odd = [
+        build_history_entry("a", session=5),
+        build_history_entry("b", session="../x"),
+        {"sessionId": GONE, "display": 5},
+    ]
     history(tmp_path, *odd, {"sessionId": GONE, "display": "c", "timestamp": "x", "project": 5})
     (item,) = list_leftovers(tmp_path)
     assert [one.text for one in item.typed] == ["c"]
@@ -84,7 +94,7 @@ def test_the_folder_of_a_session_and_loose_sub_agents_tell_its_project(tmp_path:
 
 
 def test_the_newest_come_first(tmp_path: Path) -> None:
-    history(tmp_path, typed("a"), typed("b", OTHER, 1_767_261_900_000))
+    history(tmp_path, build_history_entry("a"), build_history_entry("b", OTHER, 1_767_261_900_000))
     assert [item.session_id for item in list_leftovers(tmp_path)] == [OTHER, GONE]
 
 

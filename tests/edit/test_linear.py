@@ -11,7 +11,7 @@ import pytest
 from tests.interop.block_cases import block_cases
 from tests.interop.digest import difference, digests
 from tests.interop.linear import main_rows
-from tests.session.build import DATA, Build, outcome, said, stamp, use
+from tests.session.build import DATA, Build, describe_resumed, outcome, stamp, use
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.linear import linearise_draft
 from turnlog.errors import Refused
@@ -20,12 +20,12 @@ from turnlog.session.session import Session
 SESSIONS = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) + sorted(DATA.glob("variants/*.jsonl"))
 
 
-def lined(session: Session, leaf: str | None = None) -> Session:
+def linearise(session: Session, leaf: str | None = None) -> Session:
     return Session(linearise_draft(session, Draft.from_transcript(session.file), leaf).to_transcript())
 
 
-def told(build: Build, leaf: str | None = None) -> list[str]:
-    return said(lined(build.session(), leaf))
+def describe_linear(build: Build, leaf: str | None = None) -> list[str]:
+    return describe_resumed(linearise(build.session(), leaf))
 
 
 def bodies(session: Session) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def test_the_portable_form_says_what_the_session_says_in_one_line(path: Path, tm
         expected = conversation(session)
         if expected is None:
             return
-        found = lined(session)
+        found = linearise(session)
     assert found.conversation().messages == expected
     written = tmp_path / "s.jsonl"
     written.write_bytes(b"".join(found.file.read_raw(item) for item in found.file.items))
@@ -69,7 +69,7 @@ def test_the_portable_form_of_any_real_session_says_what_it_says(corpus: Path) -
             continue
         with Session.open(path) as session:
             if (expected := conversation(session)) is not None:
-                found = lined(session).conversation().messages
+                found = linearise(session).conversation().messages
                 assert difference(digests(expected), digests(found)) is None, path
                 count += 1
     assert count > 100
@@ -83,18 +83,18 @@ def test_parallel_calls_become_one_answer_with_its_results_directly_behind() -> 
     build.result("c1", sourceToolAssistantUUID="b")
     build.answer(use("c2"), uuid="c", id="m")
     build.result("c2", parent="c", sourceToolAssistantUUID="c")
-    found = lined(build.session())
+    found = linearise(build.session())
     rows = bodies(found)
     assert [row["type"] for row in rows] == ["user", "assistant", "user", "user", "last-prompt"]
     assert [block["type"] for block in rows[1]["message"]["content"]] == ["text", "tool_use", "tool_use"]
     assert {row["sourceToolAssistantUUID"] for row in rows[2:4]} == {"a"}
-    assert said(found) == said(build.session())
+    assert describe_resumed(found) == describe_resumed(build.session())
 
 
 @pytest.mark.parametrize("name", [name for name in block_cases() if name.startswith(("thought", "served"))])
 def test_thinking_between_calls_and_the_server_s_own_tools_are_written_as_they_are_sent(name: str) -> None:
     session = Session.from_bytes(block_cases()[name])
-    assert lined(session).conversation().messages == session.conversation().messages
+    assert linearise(session).conversation().messages == session.conversation().messages
 
 
 def test_what_a_compaction_preserved_is_written_out_behind_its_summary() -> None:
@@ -105,8 +105,8 @@ def test_what_a_compaction_preserved_is_written_out_behind_its_summary() -> None
     build.summary("SUM", "s")
     build.prompt("two")
     build.answer("TWO")
-    found = lined(build.session())
-    assert said(found) == ["U SUM + kept", "A KEPT", "U two", "A TWO"]
+    found = linearise(build.session())
+    assert describe_resumed(found) == ["U SUM + kept", "A KEPT", "U two", "A TWO"]
     boundary = bodies(found)[0]
     assert (boundary["uuid"], boundary["logicalParentUuid"]) == ("b", None)
     assert boundary["compactMetadata"] == {"trigger": "auto", "preTokens": 1000}
@@ -122,7 +122,7 @@ def test_queued_prompts_and_local_commands_become_plain_user_entries() -> None:
     build.system("local_command", content="<local-command-stdout>out</local-command-stdout>")
     build.attachment("file", content="x")
     build.answer("TWO")
-    rows = bodies(lined(build.session()))
+    rows = bodies(linearise(build.session()))
     assert [row["type"] for row in rows] == "user assistant user user assistant user assistant last-prompt".split()
     queued, command = rows[3], rows[5]
     assert queued["message"]["content"] == [{"type": "text", "text": "and this"}]
@@ -141,8 +141,8 @@ def test_progress_side_chains_other_branches_and_reminders_go() -> None:
     build.prompt("side", parent=None, isSidechain=True)
     build.prompt("two", parent="a1")
     build.answer("TWO")
-    found = lined(build.session())
-    assert said(found) == ["U one", "A ONE", "U two", "A TWO"]
+    found = linearise(build.session())
+    assert describe_resumed(found) == ["U one", "A ONE", "U two", "A TWO"]
     assert len(found.file.entries) == 5
 
 
@@ -156,7 +156,7 @@ def test_of_metadata_the_last_of_each_kind_stays_and_snapshots_of_what_stays() -
     build.note("queue-operation", operation="enqueue")
     build.note("last-prompt", leafUuid="u1")
     build.answer("ONE")
-    rows = bodies(lined(build.session()))
+    rows = bodies(linearise(build.session()))
     assert [row["type"] for row in rows[2:]] == ["file-history-snapshot", "custom-title", "last-prompt"]
     assert rows[3]["customTitle"] == "New"
 
@@ -167,7 +167,7 @@ def test_times_only_ever_grow_and_missing_ones_are_made_up() -> None:
     build.answer("ONE", timestamp=stamp(10))
     build.prompt("two", timestamp="never")
     build.answer("TWO", timestamp=stamp(90))
-    times = [row["timestamp"] for row in bodies(lined(build.session()))[:4]]
+    times = [row["timestamp"] for row in bodies(linearise(build.session()))[:4]]
     assert times == [stamp(50), stamp(50.001), stamp(50.002), stamp(90)]
 
 
@@ -176,7 +176,7 @@ def test_answers_without_an_id_get_one_each() -> None:
     for number in range(3):
         build.prompt(f"q{number}")
         build.answer(f"a{number}", id=None)
-    ids = [row["message"]["id"] for row in bodies(lined(build.session())) if row["type"] == "assistant"]
+    ids = [row["message"]["id"] for row in bodies(linearise(build.session())) if row["type"] == "assistant"]
     assert len(set(ids)) == 3
 
 
@@ -184,11 +184,11 @@ def test_an_unanswered_call_at_the_end_stands_alone_so_that_the_text_before_it_s
     build = Build()
     build.prompt("one")
     build.answer("text", use("c1"), uuid="a")
-    rows = bodies(lined(build.session()))
+    rows = bodies(linearise(build.session()))
     assert [block["type"] for row in rows[1:3] for block in row["message"]["content"]] == ["text", "tool_use"]
     assert rows[1]["uuid"] == "a"
     assert rows[2]["uuid"] != "a"
-    assert told(build) == ["U one", "A text + call c1"]
+    assert describe_linear(build) == ["U one", "A text + call c1"]
 
 
 def test_a_call_whose_result_is_not_directly_behind_it_goes_and_its_text_stays() -> None:
@@ -199,7 +199,7 @@ def test_a_call_whose_result_is_not_directly_behind_it_goes_and_its_text_stays()
     build.result("c2")
     build.result("c1")
     build.answer("ONE")
-    assert told(build) == ["U one", "A text", "A call c2", "U result c2", "A ONE"]
+    assert describe_linear(build) == ["U one", "A text", "A call c2", "U result c2", "A ONE"]
 
 
 def test_results_that_answer_nothing_go_and_results_come_before_texts() -> None:
@@ -209,7 +209,7 @@ def test_results_that_answer_nothing_go_and_results_come_before_texts() -> None:
     build.prompt("typed meanwhile")
     build.prompt([outcome("c1"), outcome("c1", "again"), outcome("c9")])
     build.answer("ONE")
-    rows = bodies(lined(build.session()))
+    rows = bodies(linearise(build.session()))
     assert rows[2]["message"]["content"] == [outcome("c1")]
     assert rows[3]["message"]["content"] == "typed meanwhile"
 
@@ -237,7 +237,7 @@ def test_earlier_edits_of_the_draft_count() -> None:
         .with_changes({0: {"message": {"role": "user", "content": "other"}}})
         .without_rows({3})
     )
-    assert said(Session(linearise_draft(session, draft).to_transcript())) == ["U other", "A ONE", "U two"]
+    assert describe_resumed(Session(linearise_draft(session, draft).to_transcript())) == ["U other", "A ONE", "U two"]
 
 
 def test_entries_that_an_edit_made_up_are_written_like_others() -> None:
@@ -247,7 +247,7 @@ def test_entries_that_an_edit_made_up_are_written_like_others() -> None:
     session = build.session()
     made_up = {**build.lines[0], "uuid": "new", "parentUuid": last, "message": {"role": "user", "content": "two"}}
     draft = linearise_draft(session, Draft.from_transcript(session.file).with_added_lines(made_up))
-    assert said(Session(draft.to_transcript())) == ["U one", "A ONE", "U two"]
+    assert describe_resumed(Session(draft.to_transcript())) == ["U one", "A ONE", "U two"]
 
 
 def test_another_leaf_may_be_written() -> None:
@@ -255,7 +255,7 @@ def test_another_leaf_may_be_written() -> None:
     build.prompt("one")
     build.answer("ONE", uuid="a1")
     build.prompt("two")
-    assert told(build, "a1") == ["U one", "A ONE"]
+    assert describe_linear(build, "a1") == ["U one", "A ONE"]
 
 
 def test_a_session_in_which_nothing_is_said_has_no_portable_form() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO, Seen, picture
+from tests.edit.furnished_session import LONG_AGO, Seen, picture
 from turnlog.edit.move.move import move_project, rehearse_move
 from turnlog.edit.move.move_plan import MovePlan, plan_move
 from turnlog.edit.undo.record import STATE_UNDONE
@@ -86,13 +86,16 @@ def full(client: Client) -> None:
     client.write(f"{base}/{ONE}/resume-head.jsonl", entry(OLD))
     client.write(f"{base}/agent-old.jsonl", entry(OLD, sessionId=ONE))
     client.write(f"{base}/memory/MEMORY.md", f"# {OLD}")
-    index = {"version": 1, "entries": [_listed(ONE, OLD)], "originalPath": OLD}
+    index = {"version": 1, "entries": [_build_list_entry(ONE, OLD)], "originalPath": OLD}
     client.write(f"{base}/sessions-index.json", json.dumps(index, indent=2))
-    client.write("history.jsonl", _typed(OLD) + _typed("/code/shopping") + _typed(f"{OLD}/sub"))
-    client.write("../.claude.json", known(OLD)).chmod(0o600)
+    client.write(
+        "history.jsonl",
+        _build_history_line(OLD) + _build_history_line("/code/shopping") + _build_history_line(f"{OLD}/sub"),
+    )
+    client.write("../.claude.json", build_state(OLD)).chmod(0o600)
 
 
-def known(path: str) -> str:
+def build_state(path: str) -> str:
     """The client's state with a project at a path; a strange form that must be kept."""
     projects = f'{{"{path}": {{"x":[]}}, "{path}/sub": {{}}, "/code/shopping": {{}}}}'
     return f'{{"n": 1.0, "projects": {projects},\n\t"last":"{OLD}"}}'
@@ -103,12 +106,12 @@ def state_of(folder: Path) -> dict[str, Seen]:
     return {place: seen if seen.content else seen._replace(mtime_ns=0) for place, seen in picture(folder).items()}
 
 
-def _listed(own: str, cwd: str) -> dict[str, str]:
+def _build_list_entry(own: str, cwd: str) -> dict[str, str]:
     place = f"/h/.claude/projects/{make_slug(cwd)}/{own}.jsonl"
     return {"sessionId": own, "fullPath": place, "projectPath": cwd, "firstPrompt": cwd}
 
 
-def _typed(project: str) -> str:
+def _build_history_line(project: str) -> str:
     return json.dumps({"display": f"look at {project}", "project": project}) + "\n"
 
 
@@ -125,11 +128,11 @@ def test_everything_that_names_the_folder_follows(client: Client, undo: Undo) ->
     assert json.loads(client.read(f"{goal}/agent-old.jsonl"))["cwd"] == NEW
     assert client.read(f"{goal}/memory/MEMORY.md") == f"# {OLD}"
     assert not (client.folder / goal / ONE / "resume-head.jsonl").exists()
-    index = {"version": 1, "entries": [{**_listed(ONE, NEW), "firstPrompt": OLD}], "originalPath": NEW}
+    index = {"version": 1, "entries": [{**_build_list_entry(ONE, NEW), "firstPrompt": OLD}], "originalPath": NEW}
     assert client.read(f"{goal}/sessions-index.json") == json.dumps(index, indent=2)
     projects = [json.loads(line)["project"] for line in client.read("history.jsonl").splitlines()]
     assert projects == [NEW, "/code/shopping", f"{NEW}/sub"]
-    assert client.read("../.claude.json") == known(NEW)
+    assert client.read("../.claude.json") == build_state(NEW)
     assert done.lines == 3 + 3 + 1 + 1 + 1 + 1 + 2 + 1
     assert done.files == 8
 
@@ -243,7 +246,7 @@ def test_sessions_are_merged_into_a_folder_that_stands_there(client: Client, und
     client.add(NEW, THREE)
     goal = f"projects/{make_slug(NEW)}"
     client.write(f"{goal}/memory/notes.md", "theirs")
-    theirs = {"version": 1, "entries": [_listed(THREE, NEW)], "originalPath": NEW}
+    theirs = {"version": 1, "entries": [_build_list_entry(THREE, NEW)], "originalPath": NEW}
     client.write(f"{goal}/sessions-index.json", json.dumps(theirs))
     state = {"projects": {OLD: {"allowedTools": ["a"], "trust": True}, NEW: {"allowedTools": [], "cost": 1}}}
     client.write("../.claude.json", json.dumps(state))
@@ -253,7 +256,7 @@ def test_sessions_are_merged_into_a_folder_that_stands_there(client: Client, und
     assert names == {f"{ONE}.jsonl", ONE, f"{THREE}.jsonl", "memory", "sessions-index.json", "agent-old.jsonl"}
     assert {path.name for path in (client.folder / goal / "memory").iterdir()} == {"MEMORY.md", "notes.md"}
     entries = json.loads(client.read(f"{goal}/sessions-index.json"))["entries"]
-    assert entries == [_listed(THREE, NEW), {**_listed(ONE, NEW), "firstPrompt": OLD}]
+    assert entries == [_build_list_entry(THREE, NEW), {**_build_list_entry(ONE, NEW), "firstPrompt": OLD}]
     assert not (client.folder / "projects" / make_slug(OLD)).exists()
     merged = {"allowedTools": ["a"], "trust": True, "cost": 1}
     assert json.loads(client.read("../.claude.json")) == {"projects": {NEW: merged}}
@@ -351,7 +354,7 @@ def test_killed_amid_a_move_nothing_is_lost(tmp_path: Path) -> None:
 SWEEP = """
 import sys
 from pathlib import Path
-from tests.edit.killed import killed
+from tests.edit.kill_steps import is_killed_at
 from tests.edit.test_move import Client, full, state_of
 from turnlog.edit.move.move import move_project
 from turnlog.edit.undo.undo import Undo
@@ -361,7 +364,7 @@ for step in range(1, 10_000, 9):
     client, undo = Client(base / "home" / ".claude"), Undo(base / "undo")
     full(client)
     before = state_of(client.folder.parent)
-    died = killed(lambda: move_project(client.plan(), undo), step)
+    died = is_killed_at(lambda: move_project(client.plan(), undo), step)
     for record in undo.list_records():
         undo.undo_record(record)
     assert state_of(client.folder.parent) == before, step

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO
+from tests.edit.furnished_session import LONG_AGO
 from turnlog.edit.open_signs import find_suspect_sessions
 from turnlog.edit.session_target import SessionTarget
 from turnlog.edit.undo.touched_sessions import find_touched_targets, refuse_open_sessions

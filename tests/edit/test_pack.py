@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
+from tests.edit.furnished_session import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.pack_source import inspect_source
 from turnlog.edit.package.package_reader import Package
@@ -44,7 +44,7 @@ NAMES = {
 }
 
 
-def opened(path: Path) -> dict[str, bytes]:
+def read_package(path: Path) -> dict[str, bytes]:
     """The files of a package as any other program finds them."""
     with path.open("rb") as file:
         data = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
@@ -61,7 +61,7 @@ def opened(path: Path) -> dict[str, bytes]:
 def test_everything_that_belongs_to_a_session_is_packed(session: Path, config: Path, tmp_path: Path) -> None:
     before = picture(config)
     made = pack_sessions([session], tmp_path / "p.tar.zst")
-    files = opened(made.path)
+    files = read_package(made.path)
     assert files.keys() == NAMES | {"manifest.json"}
     for name, data in files.items():
         if name.startswith("config/"):
@@ -80,7 +80,7 @@ def test_shell_code_logs_caches_links_and_unknown_folders_are_left_out_and_told(
 
 def test_the_manifest_tells_sessions_and_files_with_their_hashes(session: Path, tmp_path: Path) -> None:
     made = pack_sessions([session], tmp_path / "p")
-    files = opened(made.path)
+    files = read_package(made.path)
     told = json.loads(files.pop("manifest.json"))
     (known,) = told["sessions"]
     assert known["session_id"] == MINE
@@ -121,7 +121,7 @@ def test_the_usual_tools_open_a_package(session: Path, config: Path, tmp_path: P
 def test_a_plan_that_two_sessions_name_is_packed_once(session: Path, tmp_path: Path) -> None:
     made = pack_sessions([session, session.with_name(f"{OTHER}.jsonl")], tmp_path / "p")
     assert [file.name for file in made.manifest.files].count("config/plans/shared-red-fox.md") == 1
-    assert f"{FOLDER}/agent-cafe.jsonl" in opened(made.path)
+    assert f"{FOLDER}/agent-cafe.jsonl" in read_package(made.path)
     with Package(made.path) as package:
         package.verify()
 
@@ -181,14 +181,14 @@ def test_a_line_that_is_being_written_is_left_out_and_told(session: Path, tmp_pa
     made = pack_sessions([session], tmp_path / "p")
     (main,) = [file for file in made.manifest.files if file.name.endswith(f"{MINE}.jsonl") and file.place]
     assert main.left_out == 18
-    assert opened(made.path)[main.name] == whole
+    assert read_package(made.path)[main.name] == whole
 
 
 def test_a_torn_tail_of_a_quiet_session_is_packed_as_it_is(session: Path, tmp_path: Path) -> None:
     torn = session.read_bytes() + b'{"type":"user","uu'
     session.write_bytes(torn)
     os.utime(session, (LONG_AGO, LONG_AGO))
-    assert opened(pack_sessions([session], tmp_path / "p").path)[f"{FOLDER}/{MINE}.jsonl"] == torn
+    assert read_package(pack_sessions([session], tmp_path / "p").path)[f"{FOLDER}/{MINE}.jsonl"] == torn
 
 
 APPENDER = """
@@ -213,7 +213,7 @@ def test_a_session_that_grows_is_packed_in_whole_lines(session: Path, tmp_path: 
                 if number > 8 and sizes[-1] > sizes[0]:
                     break
                 made = pack_sessions([session], tmp_path / f"{number}")
-                data = opened(made.path)[f"{FOLDER}/{MINE}.jsonl"]
+                data = read_package(made.path)[f"{FOLDER}/{MINE}.jsonl"]
                 assert data.endswith(b"\n")
                 assert all(isinstance(json.loads(line), dict) for line in data.splitlines())
                 assert session.read_bytes().startswith(data)
@@ -269,7 +269,7 @@ def test_a_session_that_is_rewritten_meanwhile_is_never_a_mixture(session: Path,
                 path = tmp_path / f"{number}"
                 with contextlib.suppress(Changed):
                     pack_sessions([session], path)
-                assert not path.exists() or opened(path)[f"{FOLDER}/{MINE}.jsonl"].endswith(tail)
+                assert not path.exists() or read_package(path)[f"{FOLDER}/{MINE}.jsonl"].endswith(tail)
         finally:
             writer.kill()
 
@@ -295,7 +295,7 @@ def test_secrets_are_replaced_everywhere_and_counted(session: Path, config: Path
             os.utime(path, (LONG_AGO, LONG_AGO))
     redaction = PackageRedaction(Redactor())
     made = pack_sessions([session], tmp_path / "p", redaction=redaction)
-    files = opened(made.path)
+    files = read_package(made.path)
     assert not any(TOKEN.encode() in data for data in files.values())
     assert made.manifest.redacted
     assert redaction.build_report().replacement_count == 5
@@ -311,4 +311,4 @@ def test_a_title_that_holds_a_secret_is_redacted_in_the_manifest(session: Path, 
     session.write_bytes(session.read_bytes() + json.dumps(title).encode() + b"\n")
     made = pack_sessions([session], tmp_path / "p", redaction=PackageRedaction(Redactor()))
     assert made.manifest.sessions[0].title == "key [secret:github:1]"
-    assert TOKEN.encode() not in opened(made.path)["manifest.json"]
+    assert TOKEN.encode() not in read_package(made.path)["manifest.json"]

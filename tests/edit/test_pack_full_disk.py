@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import furnish
+from tests.edit.furnished_session import furnish
 from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.unpack import unpack_package

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from tests.edit.forged import FOLDER, ID, LINE, MAIN, file, forged, manifest, member, session
+from tests.edit.forged_package import FOLDER, ID, LINE, MAIN, file, forge_package, manifest, member, session
 from turnlog.edit.package.package import PackageTrailer, encode_trailer
 from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.tar_format import TAR_BLOCK_BYTES, build_tar_header, build_tar_padding
@@ -54,7 +54,7 @@ def goal(tmp_path: Path) -> Path:
     return folder
 
 
-def refused(package: Path, goal: Path, tmp_path: Path) -> str:
+def unpack_refused(package: Path, goal: Path, tmp_path: Path) -> str:
     """Unpack what must be refused; gives the words."""
     (tmp_path / "project").mkdir(exist_ok=True)
     before = sorted(tmp_path.rglob("*"))
@@ -69,7 +69,7 @@ def refused(package: Path, goal: Path, tmp_path: Path) -> str:
 
 def test_an_honest_forgery_is_unpacked(goal: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
-    with Package(forged(tmp_path / "p", manifest())) as package:
+    with Package(forge_package(tmp_path / "p", manifest())) as package:
         (done,) = unpack_package(package, goal, project_folders={"/home/dana/webshop": tmp_path / "project"})
     assert done.path.read_bytes() == LINE.replace(b"/home/dana/webshop", str(tmp_path / "project").encode())
 
@@ -78,7 +78,7 @@ def test_an_honest_forgery_is_unpacked(goal: Path, tmp_path: Path) -> None:
 def test_a_name_that_is_no_place_of_the_session_is_refused(trick: str, goal: Path, tmp_path: Path) -> None:
     name = ASTRAY[trick]
     body = b"".join(member(each) for each in sorted([name, MAIN]))
-    words = refused(forged(tmp_path / "p", manifest(file(name)), body), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", manifest(file(name)), body), goal, tmp_path)
     assert "is not the path of a session file" in words
 
 
@@ -94,7 +94,7 @@ def test_a_name_that_is_no_place_of_the_session_is_refused(trick: str, goal: Pat
 )
 def test_two_names_that_a_disk_may_not_tell_apart_are_refused(one: str, other: str, goal: Path, tmp_path: Path) -> None:
     body = b"".join(member(each) for each in sorted([one, other, MAIN]))
-    words = refused(forged(tmp_path / "p", manifest(file(one), file(other)), body), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", manifest(file(one), file(other)), body), goal, tmp_path)
     assert "(ignoring case)" in words
 
 
@@ -126,14 +126,14 @@ def test_two_names_that_a_disk_may_not_tell_apart_are_refused(one: str, other: s
     ids=str,
 )
 def test_a_manifest_that_can_not_be_is_refused(told: Any, goal: Path, tmp_path: Path) -> None:
-    words = refused(forged(tmp_path / "p", told), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", told), goal, tmp_path)
     assert words.startswith(str(tmp_path / "p"))
     assert "\n" not in words
 
 
 def test_more_bytes_than_the_manifest_says_are_not_unpacked(goal: Path, tmp_path: Path) -> None:
     bomb = member() + bytes(200 << 20)
-    words = refused(forged(tmp_path / "p", manifest(), bomb), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", manifest(), bomb), goal, tmp_path)
     assert "more content than the manifest declares" in words
     assert (tmp_path / "p").stat().st_size < 50_000
 
@@ -141,61 +141,67 @@ def test_more_bytes_than_the_manifest_says_are_not_unpacked(goal: Path, tmp_path
 def test_a_file_that_is_larger_than_declared_is_refused(goal: Path, tmp_path: Path) -> None:
     small = file(f"{INSIDE}/z", bytes(10))
     body = member() + build_tar_header(f"{INSIDE}/z", 10, 0o600, 0) + bytes(100 << 20)
-    words = refused(forged(tmp_path / "p", manifest(small), body), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", manifest(small), body), goal, tmp_path)
     assert "damaged" in words or "more content" in words
 
 
 def test_a_size_that_no_disk_holds_is_refused_before_a_byte_is_read(goal: Path, tmp_path: Path) -> None:
     endless = manifest(file(f"{INSIDE}/z", size=1 << 60))
-    assert "has only" in refused(forged(tmp_path / "p", endless), goal, tmp_path)
+    assert "has only" in unpack_refused(forge_package(tmp_path / "p", endless), goal, tmp_path)
 
 
 def test_a_manifest_that_claims_to_be_endless_is_refused(goal: Path, tmp_path: Path) -> None:
     first = build_tar_header("manifest.json", 1 << 32, 0o644, 0) + bytes(1 << 20)
-    assert "too long" in refused(forged(tmp_path / "p", b"", first=first), goal, tmp_path)
+    assert "too long" in unpack_refused(forge_package(tmp_path / "p", b"", first=first), goal, tmp_path)
 
 
 def test_a_frame_that_asks_for_gigabytes_of_memory_is_refused(goal: Path, tmp_path: Path) -> None:
     parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=30)
     writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     greedy = writer.compress(member("manifest.json", b"{}", 0o644)) + writer.flush()
-    path = forged(tmp_path / "p", manifest())
+    path = forge_package(tmp_path / "p", manifest())
     path.write_bytes(greedy + encode_trailer(PackageTrailer(len(greedy), 0, sha256(greedy).digest())))
-    assert "damaged" in refused(path, goal, tmp_path)
+    assert "damaged" in unpack_refused(path, goal, tmp_path)
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_a_link_or_device_in_the_place_of_a_file_is_refused(kind: bytes, goal: Path, tmp_path: Path) -> None:
     info = tarfile.TarInfo(MAIN)
     info.type, info.linkname = kind, "/etc/passwd"
-    words = refused(forged(tmp_path / "p", manifest(), info.tobuf()), goal, tmp_path)
+    words = unpack_refused(forge_package(tmp_path / "p", manifest(), info.tobuf()), goal, tmp_path)
     assert "unexpected content in place of" in words
 
 
 def test_a_further_file_that_no_manifest_names_is_refused(goal: Path, tmp_path: Path) -> None:
     body = member() + member("config/settings.json", b'{"hooks":{}}')
-    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
+    assert "unexpected content" in unpack_refused(forge_package(tmp_path / "p", manifest(), body), goal, tmp_path)
 
 
 def test_a_second_copy_of_a_file_is_refused(goal: Path, tmp_path: Path) -> None:
-    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), member() + member()), goal, tmp_path)
+    assert "unexpected content" in unpack_refused(
+        forge_package(tmp_path / "p", manifest(), member() + member()), goal, tmp_path
+    )
 
 
 def test_files_in_another_order_are_refused(goal: Path, tmp_path: Path) -> None:
     body = member(f"{INSIDE}/z") + member()
-    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(file(f"{INSIDE}/z")), body), goal, tmp_path)
+    assert "unexpected content" in unpack_refused(
+        forge_package(tmp_path / "p", manifest(file(f"{INSIDE}/z")), body), goal, tmp_path
+    )
 
 
 def test_a_header_with_further_fields_is_refused(goal: Path, tmp_path: Path) -> None:
     info = tarfile.TarInfo(MAIN)
     info.size, info.pax_headers = len(LINE), {"path": "/etc/passwd", "GNU.sparse.realsize": "99999999999"}
     body = info.tobuf(tarfile.PAX_FORMAT) + LINE + build_tar_padding(len(LINE))
-    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
+    assert "unexpected content" in unpack_refused(forge_package(tmp_path / "p", manifest(), body), goal, tmp_path)
 
 
 def test_another_hash_is_refused(goal: Path, tmp_path: Path) -> None:
     told = manifest(file(f"{INSIDE}/z", b"abc"))
-    words = refused(forged(tmp_path / "p", told, member() + member(f"{INSIDE}/z", b"abd")), goal, tmp_path)
+    words = unpack_refused(
+        forge_package(tmp_path / "p", told, member() + member(f"{INSIDE}/z", b"abd")), goal, tmp_path
+    )
     assert "does not match the manifest" in words
 
 
@@ -203,13 +209,13 @@ def test_another_hash_is_refused(goal: Path, tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused_at_once(goal: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "missing"):
-        assert str(path) in refused(path, goal, tmp_path)
+        assert str(path) in unpack_refused(path, goal, tmp_path)
 
 
 @pytest.mark.parametrize("data", [b"", b"x", bytes(5000), b"PK\x03\x04" * 100, zstandard.compress(b"x" * 1000)])
 def test_what_is_no_package_is_refused(data: bytes, goal: Path, tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(data)
-    assert "not a turnlog package" in refused(tmp_path / "p", goal, tmp_path)
+    assert "not a turnlog package" in unpack_refused(tmp_path / "p", goal, tmp_path)
 
 
 def test_a_tar_archive_of_another_tool_is_refused(goal: Path, tmp_path: Path) -> None:
@@ -219,8 +225,10 @@ def test_a_tar_archive_of_another_tool_is_refused(goal: Path, tmp_path: Path) ->
         info.size = 2
         archive.addfile(info, io.BytesIO(b"{}"))
     (tmp_path / "p").write_bytes(zstandard.compress(buffer.getvalue()))
-    assert "not a turnlog package" in refused(tmp_path / "p", goal, tmp_path)
-    assert "not a turnlog package" in refused(forged(tmp_path / "q", b"", first=b"x" * TAR_BLOCK_BYTES), goal, tmp_path)
+    assert "not a turnlog package" in unpack_refused(tmp_path / "p", goal, tmp_path)
+    assert "not a turnlog package" in unpack_refused(
+        forge_package(tmp_path / "q", b"", first=b"x" * TAR_BLOCK_BYTES), goal, tmp_path
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -229,15 +237,15 @@ def test_a_link_in_the_config_folder_leads_nowhere(place: str, goal: Path, tmp_p
     (tmp_path / "elsewhere").mkdir()
     (goal / place).symlink_to(tmp_path / "elsewhere")
     name = f"config/file-history/{ID}/0123@v1"
-    package = forged(tmp_path / "p", manifest(file(name)), member(name) + member())
-    assert "outside " in refused(package, goal, tmp_path)
+    package = forge_package(tmp_path / "p", manifest(file(name)), member(name) + member())
+    assert "outside " in unpack_refused(package, goal, tmp_path)
 
 
 def test_the_owner_alone_may_write_what_was_unpacked(goal: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     told = manifest()
     told["files"][0]["mode"] = 0o6777
-    package = forged(tmp_path / "p", told, member(mode=0o6777))
+    package = forge_package(tmp_path / "p", told, member(mode=0o6777))
     with Package(package) as opened:
         (done,) = unpack_package(opened, goal, project_folders={"/home/dana/webshop": tmp_path / "project"})
     if os.name != "nt":
@@ -246,11 +254,11 @@ def test_the_owner_alone_may_write_what_was_unpacked(goal: Path, tmp_path: Path)
 
 def test_a_project_that_is_no_whole_path_is_not_taken_for_one_here(goal: Path, tmp_path: Path) -> None:
     for project in (".", "", "a\0b", "x" * 5000):
-        package = forged(tmp_path / "p", manifest(sessions=[session(project=project)]))
+        package = forge_package(tmp_path / "p", manifest(sessions=[session(project=project)]))
         with pytest.raises(TurnlogError, match="--project"), Package(package) as opened:
             unpack_package(opened, goal)
 
 
 def test_unreadable_is_the_one_kind_of_failure(tmp_path: Path) -> None:
     with pytest.raises(Unreadable):
-        Package(forged(tmp_path / "p", b"{}"))
+        Package(forge_package(tmp_path / "p", b"{}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import MINE, furnish
+from tests.edit.furnished_session import MINE, furnish
 from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.staging_area import UnpackJournal
@@ -22,8 +22,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed
 PACKING = """
 import sys
 from pathlib import Path
-from tests.edit.furnished import furnish, picture
-from tests.edit.killed import killed
+from tests.edit.furnished_session import furnish, picture
+from tests.edit.kill_steps import is_killed_at
 from turnlog.edit.package.pack import pack_sessions
 
 base = Path(sys.argv[1])
@@ -34,7 +34,7 @@ whole = pack_sessions([session], base / "whole").path.read_bytes()
 for step in range(1, 10_000):
     path = base / "out" / "p"
     path.unlink(missing_ok=True)
-    ended = killed(lambda: pack_sessions([session], path), step)
+    ended = is_killed_at(lambda: pack_sessions([session], path), step)
     assert not path.exists() or path.read_bytes() == whole, step
     pack_sessions([session], path, force=True)
     assert path.read_bytes() == whole

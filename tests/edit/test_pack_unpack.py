@@ -12,8 +12,8 @@ from hypothesis import given as any_of
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.edit.furnished import MINE, OTHER, conversation, picture
-from tests.session.build import SESSION, encoded
+from tests.edit.furnished_session import MINE, OTHER, conversation, picture
+from tests.session.build import SESSION, encode_lines
 from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.package import find_colliding_name
 from turnlog.edit.package.package_reader import Package
@@ -28,7 +28,7 @@ OLD = "/home/dana/webshop"
 
 
 @pytest.fixture
-def packed(session: Path, tmp_path: Path) -> Path:
+def package(session: Path, tmp_path: Path) -> Path:
     """A package of the furnished session."""
     return pack_sessions([session], tmp_path / "p.tar.zst").path
 
@@ -57,8 +57,8 @@ def texts(config: Path) -> dict[str, bytes]:
     return {path.relative_to(config).as_posix(): path.read_bytes() for path in config.rglob("*") if path.is_file()}
 
 
-def test_everything_is_in_its_place_there(packed: Path, config: Path, there: Path, project: Path) -> None:
-    done = put(packed, there, project)
+def test_everything_is_in_its_place_there(package: Path, config: Path, there: Path, project: Path) -> None:
+    done = put(package, there, project)
     here, now = texts(config), texts(there)
     folder = f"projects/{make_slug(str(project))}"
     renamed = {name.replace("projects/-home-dana-webshop", folder) for name in here if MINE in name or "beef" in name}
@@ -71,9 +71,9 @@ def test_everything_is_in_its_place_there(packed: Path, config: Path, there: Pat
 
 
 def test_the_working_folder_is_translated_in_every_line_and_nothing_else(
-    packed: Path, session: Path, there: Path, project: Path
+    package: Path, session: Path, there: Path, project: Path
 ) -> None:
-    done = put(packed, there, project)
+    done = put(package, there, project)
     old = [json.loads(line) for line in session.read_bytes().splitlines()]
     new = [json.loads(line) for line in done.path.read_bytes().splitlines()]
     assert [{**row, "cwd": str(project)} for row in old] == new
@@ -91,7 +91,7 @@ def test_paths_of_agents_meta_files_history_and_copies_are_translated_and_texts_
         elsewhere="/home/dana/notes.txt",
         settings=str(config / "settings.json"),
     )
-    session.write_bytes(encoded(rows.lines))
+    session.write_bytes(encode_lines(rows.lines))
     (inside / "subagents" / "agent-a1b2c3d.jsonl").write_text(json.dumps({"type": "user", "cwd": f"{OLD}/sub"}) + "\n")
     (inside / "subagents" / "agent-a1b2c3d.meta.json").write_text(json.dumps({"worktreePath": f"{OLD}/tree"}))
     with (config / "history.jsonl").open("a") as history:
@@ -116,7 +116,7 @@ def test_without_a_word_the_project_is_the_old_folder_if_it_is_here(there: Path,
     project = tmp_path / "work"
     project.mkdir()
     rows = conversation("x", "y")
-    lines = encoded([{**row, "cwd": str(project)} for row in rows.lines])
+    lines = encode_lines([{**row, "cwd": str(project)} for row in rows.lines])
     session = tmp_path / "claude" / "projects" / make_slug(str(project)) / f"{SESSION}.jsonl"
     session.parent.mkdir(parents=True)
     session.write_bytes(lines)
@@ -129,76 +129,76 @@ def test_without_a_word_the_project_is_the_old_folder_if_it_is_here(there: Path,
         unpack_package(package, there, dry_run=True)
 
 
-def test_a_project_that_is_no_folder_is_refused(packed: Path, there: Path, tmp_path: Path) -> None:
+def test_a_project_that_is_no_folder_is_refused(package: Path, there: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder; create it first"):
-        put(packed, there, tmp_path / "typo")
+        put(package, there, tmp_path / "typo")
     assert not there.exists()
 
 
-def test_files_are_as_young_as_their_unpacking(packed: Path, there: Path, project: Path) -> None:
-    put(packed, there, project)
+def test_files_are_as_young_as_their_unpacking(package: Path, there: Path, project: Path) -> None:
+    put(package, there, project)
     assert all(time.time() - path.stat().st_mtime < 60 for path in there.rglob("*"))
 
 
 def test_what_is_here_already_stays_and_its_history_is_not_added_twice(
-    packed: Path, there: Path, project: Path
+    package: Path, there: Path, project: Path
 ) -> None:
-    put(packed, there, project)
+    put(package, there, project)
     before = picture(there)
-    assert put(packed, there, project).is_here
+    assert put(package, there, project).is_here
     assert picture(there) == before
 
 
-def test_a_missing_file_of_a_session_that_is_here_comes_back(packed: Path, there: Path, project: Path) -> None:
-    done = put(packed, there, project)
+def test_a_missing_file_of_a_session_that_is_here_comes_back(package: Path, there: Path, project: Path) -> None:
+    done = put(package, there, project)
     lost = done.path.with_suffix("") / "tool-results" / "toolu_1.txt"
     lost.unlink()
-    again = put(packed, there, project)
+    again = put(package, there, project)
     assert [goal.path for goal in again.goals if goal.state == "new"] == [lost]
     assert lost.exists()
 
 
-def test_another_session_of_the_same_id_is_not_overwritten(packed: Path, there: Path, project: Path) -> None:
-    done = put(packed, there, project)
+def test_another_session_of_the_same_id_is_not_overwritten(package: Path, there: Path, project: Path) -> None:
+    done = put(package, there, project)
     done.path.write_bytes(done.path.read_bytes() + b'{"type":"user"}\n')
     before = picture(there)
     with pytest.raises(Changed, match="--new-ids"):
-        put(packed, there, project)
+        put(package, there, project)
     assert picture(there) == before
 
 
 def test_the_same_session_in_another_project_is_refused(
-    packed: Path, there: Path, project: Path, tmp_path: Path
+    package: Path, there: Path, project: Path, tmp_path: Path
 ) -> None:
-    put(packed, there, project)
+    put(package, there, project)
     (tmp_path / "elsewhere").mkdir()
     with pytest.raises(Changed, match="in a different project"):
-        put(packed, there, tmp_path / "elsewhere")
+        put(package, there, tmp_path / "elsewhere")
 
 
-def test_another_file_in_a_place_is_not_overwritten(packed: Path, there: Path, project: Path) -> None:
+def test_another_file_in_a_place_is_not_overwritten(package: Path, there: Path, project: Path) -> None:
     task = there / "tasks" / MINE / "1.json"
     task.parent.mkdir(parents=True)
     task.write_text("mine")
     with pytest.raises(Changed, match=r"1\.json: already present with different content"):
-        put(packed, there, project)
+        put(package, there, project)
     assert texts(there) == {f"tasks/{MINE}/1.json": b"mine"}
 
 
-def test_a_plan_that_is_here_stays(packed: Path, there: Path, project: Path) -> None:
+def test_a_plan_that_is_here_stays(package: Path, there: Path, project: Path) -> None:
     plan = there / "plans" / "calm-blue-fox.md"
     plan.parent.mkdir(parents=True)
     plan.write_text("# newer")
-    done = put(packed, there, project)
+    done = put(package, there, project)
     assert plan.read_text() == "# newer"
     assert [goal.path for goal in done.goals if goal.state == "kept"] == [plan]
     assert done.path.exists()
 
 
-def test_new_ids_make_it_a_session_of_its_own(packed: Path, there: Path, project: Path) -> None:
-    old = put(packed, there, project)
+def test_new_ids_make_it_a_session_of_its_own(package: Path, there: Path, project: Path) -> None:
+    old = put(package, there, project)
     before = texts(there)
-    new = put(packed, there, project, new_ids=True)
+    new = put(package, there, project, new_ids=True)
     assert new.path != old.path
     added = {name: data for name, data in texts(there).items() if name not in before}
     assert len(added) == len(before) - 3  # two plans and the history are shared
@@ -216,9 +216,9 @@ def test_an_id_that_stands_before_the_entry_that_has_it_becomes_the_same_new_one
 ) -> None:
     late = "abcdef01-2222-4333-8444-555555555555"
     row = {"type": "note", "sessionId": MINE, "mentions": [late, "00000000-1111-4333-8444-555555555555"]}
-    session.write_bytes(session.read_bytes() + encoded([row]))
+    session.write_bytes(session.read_bytes() + encode_lines([row]))
     agent = session.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
-    agent.write_bytes(encoded([{"type": "user", "uuid": late, "sessionId": MINE, "isSidechain": True}]))
+    agent.write_bytes(encode_lines([{"type": "user", "uuid": late, "sessionId": MINE, "isSidechain": True}]))
     done = put(pack_sessions([session], tmp_path / "p").path, there, project, new_ids=True)
     new = json.loads((done.path.with_suffix("") / "subagents" / agent.name).read_bytes())["uuid"]
     assert new != late
@@ -232,7 +232,7 @@ def test_a_large_session_comes_out_as_it_went_in(tmp_path: Path, there: Path) ->
     rows = [{"type": "user", "cwd": str(tmp_path / "work"), "text": "x" * (1 << number)} for number in range(23)]
     session = tmp_path / "claude" / "projects" / make_slug(str(tmp_path / "work")) / f"{SESSION}.jsonl"
     session.parent.mkdir(parents=True)
-    session.write_bytes(encoded(rows))
+    session.write_bytes(encode_lines(rows))
     path = pack_sessions([session], tmp_path / "p").path
     with Package(path) as package:
         (done,) = unpack_package(package, there)
@@ -242,23 +242,23 @@ def test_a_large_session_comes_out_as_it_went_in(tmp_path: Path, there: Path) ->
     assert found == [{**row, "cwd": str(tmp_path)} for row in rows]
 
 
-def test_a_dry_run_says_what_would_go_where_and_writes_nothing(packed: Path, there: Path, project: Path) -> None:
-    done = put(packed, there, project, dry_run=True)
+def test_a_dry_run_says_what_would_go_where_and_writes_nothing(package: Path, there: Path, project: Path) -> None:
+    done = put(package, there, project, dry_run=True)
     assert {goal.state for goal in done.goals} == {"new"}
     assert not there.exists()
 
 
-def test_an_unpacked_session_can_be_deleted_again(packed: Path, there: Path, project: Path, tmp_path: Path) -> None:
-    done = put(packed, there, project)
+def test_an_unpacked_session_can_be_deleted_again(package: Path, there: Path, project: Path, tmp_path: Path) -> None:
+    done = put(package, there, project)
     delete_session(done.path, Trash(tmp_path / "trash"), history=True, force=True)
     assert texts(there) == {"history.jsonl": b""}
 
 
-def test_history_lines_go_behind_those_that_are_there(packed: Path, there: Path, project: Path) -> None:
+def test_history_lines_go_behind_those_that_are_there(package: Path, there: Path, project: Path) -> None:
     there.mkdir(parents=True)
     (there / "history.jsonl").write_bytes(b'{"display":"mine"}')
-    put(packed, there, project)
-    put(packed, there, project)
+    put(package, there, project)
+    put(package, there, project)
     assert (there / "history.jsonl").read_bytes() == (
         b'{"display":"mine"}\n{"display":"b","sessionId":"%s"}\n' % MINE.encode()
     )
@@ -270,7 +270,7 @@ def test_several_sessions_of_several_projects_find_their_folders(
     rows = conversation("calm-blue-fox")
     other = config / "projects" / "-srv-api" / f"{OTHER}.jsonl"
     other.parent.mkdir()
-    other.write_bytes(encoded([{**row, "cwd": "/srv/api", "sessionId": OTHER} for row in rows.lines]))
+    other.write_bytes(encode_lines([{**row, "cwd": "/srv/api", "sessionId": OTHER} for row in rows.lines]))
     for name in ("shop", "api"):
         (tmp_path / name).mkdir()
     with Package(pack_sessions([session, other], tmp_path / "p").path) as package:
@@ -286,8 +286,8 @@ def test_two_files_that_would_come_to_lie_at_one_place_are_refused(
 ) -> None:
     other = config / "projects" / "-srv-api" / f"{OTHER}.jsonl"
     other.parent.mkdir()
-    other.write_bytes(encoded([{"type": "user", "cwd": "/srv/api", "sessionId": OTHER}]))
-    (other.parent / "agent-beef.jsonl").write_bytes(encoded([{"type": "user", "sessionId": OTHER}]))
+    other.write_bytes(encode_lines([{"type": "user", "cwd": "/srv/api", "sessionId": OTHER}]))
+    (other.parent / "agent-beef.jsonl").write_bytes(encode_lines([{"type": "user", "sessionId": OTHER}]))
     told = pytest.raises(Changed, match=r"two of its files would be unpacked to .*agent-beef\.jsonl")
     with Package(pack_sessions([session, other], tmp_path / "p").path) as package, told:
         unpack_package(package, there, project_folders={OLD: project, "/srv/api": project})

@@ -89,7 +89,7 @@ def line(**values: Any) -> bytes:
     return json.dumps(values).encode() + b"\n"
 
 
-def done(**values: Any) -> dict[str, Any]:
+def rewrite_values(**values: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(HERE.translate_line(line(**values)))
     return found
 
@@ -113,7 +113,7 @@ def done(**values: Any) -> dict[str, Any]:
 )
 def test_every_path_of_an_envelope_is_rewritten(entry: dict[str, Any]) -> None:
     expected = json.loads(json.dumps(entry).replace("/a/old", "/b/new").replace("-a-old", "-b-new"))
-    assert done(**entry) == expected
+    assert rewrite_values(**entry) == expected
 
 
 @pytest.mark.parametrize(

@@ -43,43 +43,47 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def told(session: Session) -> dict[str, Symptom]:
+def diagnose(session: Session) -> dict[str, Symptom]:
     return {symptom.kind: symptom for symptom in diagnose_surroundings(session)}
 
 
-def test_a_session_in_its_place_has_no_symptoms(home: Home, opened: Opened) -> None:
-    assert diagnose_surroundings(opened(home.write(base()))) == []
+def test_a_session_in_its_place_has_no_symptoms(home: Home, open_session: Opened) -> None:
+    assert diagnose_surroundings(open_session(home.write(base()))) == []
 
 
-def test_a_session_that_was_begun_above_its_folder_is_in_its_place(home: Home, opened: Opened) -> None:
+def test_a_session_that_was_begun_above_its_folder_is_in_its_place(home: Home, open_session: Opened) -> None:
     (home.cwd / "src").mkdir()
-    assert diagnose_surroundings(opened(home.write(base(), cwd=str(home.cwd / "src")))) == []
+    assert diagnose_surroundings(open_session(home.write(base(), cwd=str(home.cwd / "src")))) == []
 
 
-def test_a_file_in_no_project_folder_is_not_looked_at(opened: Opened, tmp_path: Path) -> None:
-    assert diagnose_surroundings(opened(base().write(tmp_path))) == []
+def test_a_file_in_no_project_folder_is_not_looked_at(open_session: Opened, tmp_path: Path) -> None:
+    assert diagnose_surroundings(open_session(base().write(tmp_path))) == []
     assert diagnose_surroundings(base().session()) == []
 
 
-def test_a_file_that_is_gone_or_holds_no_conversation_is_not_looked_at(home: Home, opened: Opened) -> None:
+def test_a_file_that_is_gone_or_holds_no_conversation_is_not_looked_at(home: Home, open_session: Opened) -> None:
     path = home.write(base(), cwd="/nowhere")
-    session = opened(path)
+    session = open_session(path)
     path.unlink()
     assert diagnose_surroundings(session) == []
     (home.project / f"{SESSION}.jsonl").write_bytes(b"")
-    assert diagnose_surroundings(opened(home.project / f"{SESSION}.jsonl")) == []
+    assert diagnose_surroundings(open_session(home.project / f"{SESSION}.jsonl")) == []
 
 
-def test_a_session_in_the_folder_of_another_project_is_not_listed_in_its_own(home: Home, opened: Opened) -> None:
+def test_a_session_in_the_folder_of_another_project_is_not_listed_in_its_own(home: Home, open_session: Opened) -> None:
     other = home.project.parent / "-home-dana-other"
     other.mkdir()
-    assert "folder of another project" in told(opened(home.write(base(), project=other)))["not-in-picker"].text
+    assert (
+        "folder of another project" in diagnose(open_session(home.write(base(), project=other)))["not-in-picker"].text
+    )
 
 
-def test_a_folder_of_windows_fits_its_project(home: Home, opened: Opened) -> None:
+def test_a_folder_of_windows_fits_its_project(home: Home, open_session: Opened) -> None:
     project = home.project.parent / "C--Users-dana-shop"
     project.mkdir()
-    assert "not-in-picker" not in told(opened(home.write(base(), project=project, cwd="C:\\Users\\dana\\shop\\src")))
+    assert "not-in-picker" not in diagnose(
+        open_session(home.write(base(), project=project, cwd="C:\\Users\\dana\\shop\\src"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,43 +93,43 @@ def test_a_folder_of_windows_fits_its_project(home: Home, opened: Opened) -> Non
         ({"teamName": "blue"}, "team of agents"),
     ],
 )
-def test_what_no_person_wrote_is_not_listed(home: Home, opened: Opened, fields: Any, words: str) -> None:
-    symptom = told(opened(home.write(base(), **fields)))["not-in-picker"]
+def test_what_no_person_wrote_is_not_listed(home: Home, open_session: Opened, fields: Any, words: str) -> None:
+    symptom = diagnose(open_session(home.write(base(), **fields)))["not-in-picker"]
     assert (symptom.severity, words in symptom.text) == ("info", True)
 
 
-def test_what_begins_with_a_sub_agent_is_not_listed(home: Home, opened: Opened) -> None:
+def test_what_begins_with_a_sub_agent_is_not_listed(home: Home, open_session: Opened) -> None:
     build = base()
     build["u1"]["isSidechain"] = True
-    assert "sub-agent" in told(opened(home.write(build)))["not-in-picker"].text
+    assert "sub-agent" in diagnose(open_session(home.write(build)))["not-in-picker"].text
 
 
-def test_a_name_that_is_no_id_is_not_listed(home: Home, opened: Opened) -> None:
-    assert "not a session id" in told(opened(home.write(base(), "notes")))["not-in-picker"].text
+def test_a_name_that_is_no_id_is_not_listed(home: Home, open_session: Opened) -> None:
+    assert "not a session id" in diagnose(open_session(home.write(base(), "notes")))["not-in-picker"].text
 
 
-def test_a_session_of_a_worktree_is_listed_there(home: Home, opened: Opened) -> None:
+def test_a_session_of_a_worktree_is_listed_there(home: Home, open_session: Opened) -> None:
     tree = home.cwd / ".claude" / "worktrees" / "fix"
     tree.mkdir(parents=True)
     project = home.project.parent / make_slug(str(tree))
     project.mkdir()
-    symptom = told(opened(home.write(base(), project=project, cwd=str(tree))))["not-in-picker"]
+    symptom = diagnose(open_session(home.write(base(), project=project, cwd=str(tree))))["not-in-picker"]
     assert "git worktree" in symptom.text
     tree.rmdir()
-    assert "its git worktree" in told(opened(project / f"{SESSION}.jsonl"))["missing-cwd"].text
+    assert "its git worktree" in diagnose(open_session(project / f"{SESSION}.jsonl"))["missing-cwd"].text
 
 
-def test_a_working_folder_that_is_gone_is_told(home: Home, opened: Opened) -> None:
+def test_a_working_folder_that_is_gone_is_told(home: Home, open_session: Opened) -> None:
     path = home.write(base())
     home.cwd.rmdir()
-    assert told(opened(path))["missing-cwd"].severity == "info"
+    assert diagnose(open_session(path))["missing-cwd"].severity == "info"
 
 
-def test_without_a_working_folder_none_is_missed(home: Home, opened: Opened) -> None:
+def test_without_a_working_folder_none_is_missed(home: Home, open_session: Opened) -> None:
     build = base()
     for line in build.lines:
         del line["cwd"]
-    assert diagnose_surroundings(opened(build.write(home.project))) == []
+    assert diagnose_surroundings(open_session(build.write(home.project))) == []
 
 
 @pytest.mark.parametrize(
@@ -138,12 +142,12 @@ def test_without_a_working_folder_none_is_missed(home: Home, opened: Opened) -> 
         ("{cut", True),
     ],
 )
-def test_an_index_that_does_not_have_it_is_told(home: Home, opened: Opened, index: str, is_told: bool) -> None:
+def test_an_index_that_does_not_have_it_is_told(home: Home, open_session: Opened, index: str, is_told: bool) -> None:
     (home.project / "sessions-index.json").write_text(index)
-    assert ("stale-index" in told(opened(home.write(base())))) is is_told
+    assert ("stale-index" in diagnose(open_session(home.write(base())))) is is_told
 
 
-def titled(before: int, after: int) -> Build:
+def build_titled(before: int, after: int) -> Build:
     build = Build()
     build.prompt("x" * before)
     build.note("custom-title", customTitle="Fruit")
@@ -151,21 +155,23 @@ def titled(before: int, after: int) -> Build:
     return build
 
 
-def test_a_title_in_the_middle_of_the_file_is_told(home: Home, opened: Opened) -> None:
-    symptom = told(opened(home.write(titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))))["title-not-in-tail"]
+def test_a_title_in_the_middle_of_the_file_is_told(home: Home, open_session: Opened) -> None:
+    symptom = diagnose(open_session(home.write(build_titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))))[
+        "title-not-in-tail"
+    ]
     assert [entry.type for entry in symptom.entries] == ["custom-title"]
 
 
 @pytest.mark.parametrize(("before", "after"), [(10, 10), (10, 3 * MAX_END_BYTES), (3 * MAX_END_BYTES, 10)])
-def test_a_title_near_an_end_is_found_by_the_client(home: Home, opened: Opened, before: int, after: int) -> None:
-    assert diagnose_surroundings(opened(home.write(titled(before, after)))) == []
+def test_a_title_near_an_end_is_found_by_the_client(home: Home, open_session: Opened, before: int, after: int) -> None:
+    assert diagnose_surroundings(open_session(home.write(build_titled(before, after)))) == []
 
 
-def test_a_title_beside_the_file_is_found_by_the_client(home: Home, opened: Opened) -> None:
-    path = home.write(titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))
+def test_a_title_beside_the_file_is_found_by_the_client(home: Home, open_session: Opened) -> None:
+    path = home.write(build_titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))
     path.with_suffix("").mkdir()
     (path.with_suffix("") / "custom-title.json").write_text('{"customTitle":"Fruit"}')
-    assert diagnose_surroundings(opened(path)) == []
+    assert diagnose_surroundings(open_session(path)) == []
 
 
 # -- the client's state

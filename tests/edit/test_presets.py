@@ -39,12 +39,12 @@ class Work(Build):
         self.result(call, result)
         self.answer(f"did {call}", usage=usage(30_000), model=MODEL)
 
-    def left(self, preset: Preset) -> list[tuple[ContextPiece, RemainingSize]]:
+    def list_remaining(self, preset: Preset) -> list[tuple[ContextPiece, RemainingSize]]:
         found = build_context_pieces(self.session()).all
         return list(zip(found, estimate_remaining(found, preset), strict=True))
 
     def results(self, preset: Preset) -> list[int]:
-        return [left.size for piece, left in self.left(preset) if piece.group == "results"]
+        return [left.size for piece, left in self.list_remaining(preset) if piece.group == "results"]
 
 
 def work(turns: int) -> Work:
@@ -55,7 +55,7 @@ def work(turns: int) -> Work:
 
 
 def test_a_preset_that_takes_nothing_away_leaves_everything() -> None:
-    assert all(left == (piece.size, piece.fixed) for piece, left in work(3).left(NOTHING))
+    assert all(left == (piece.size, piece.fixed) for piece, left in work(3).list_remaining(NOTHING))
 
 
 def test_each_preset_is_at_least_as_strong_as_the_one_before_in_every_respect() -> None:
@@ -88,7 +88,7 @@ def test_turns_without_calls_do_not_count() -> None:
 
 def test_calls_that_are_older_still_go_with_their_results() -> None:
     build = work(4)
-    left = build.left(replace(NOTHING, whole=1, shortened=1, longest=100))
+    left = build.list_remaining(replace(NOTHING, whole=1, shortened=1, longest=100))
     assert [kept.size for piece, kept in left if piece.group == "results"] == [0, 0, 100 + MAX_MARK_CHARS, 5000]
     assert [bool(kept.size) for piece, kept in left if piece.group == "calls"] == [False, False, True, True]
 
@@ -97,12 +97,12 @@ def test_protected_tools_are_never_touched() -> None:
     build = Work()
     build.turn("c1", tool="AskUserQuestion", given={"questions": "x" * 900})
     build.turn("c2")
-    left = build.left(EXTREME)
+    left = build.list_remaining(EXTREME)
     assert [kept.size == piece.size for piece, kept in left if piece.call] == [True, True, False, False]
 
 
 def test_thinking_stays_in_the_last_turns_only() -> None:
-    left = work(3).left(replace(NOTHING, thinking=1))
+    left = work(3).list_remaining(replace(NOTHING, thinking=1))
     assert [kept.size for piece, kept in left if piece.group == "thinking"] == [0, 0, 100]
 
 
@@ -111,10 +111,10 @@ def test_the_newest_images_stay_and_older_ones_become_a_placeholder() -> None:
     build.prompt([PICTURE, {"type": "text", "text": "look"}])
     build.answer("seen")
     build.turn("c1", [{"type": "text", "text": "x"}, PICTURE])
-    left = [kept.fixed for piece, kept in build.left(replace(NOTHING, images=1)) if piece.group == "images"]
+    left = [kept.fixed for piece, kept in build.list_remaining(replace(NOTHING, images=1)) if piece.group == "images"]
     assert left[0] < 20
     assert left[1] == 1600
-    assert [kept.fixed for piece, kept in build.left(EXTREME) if piece.group == "images"] == [left[0], 0]
+    assert [kept.fixed for piece, kept in build.list_remaining(EXTREME) if piece.group == "images"] == [left[0], 0]
 
 
 def test_hook_output_is_noise() -> None:
@@ -124,7 +124,7 @@ def test_hook_output_is_noise() -> None:
     build.attachment("hook_additional_context")
     build.lines[-1]["rendered"] = ["what the hook says to the model"]
     build.answer("ok")
-    left = build.left(replace(NOTHING, noise=True))
+    left = build.list_remaining(replace(NOTHING, noise=True))
     assert [kept.size for piece, kept in left if piece.group == "attachments"] == [0, 31]
 
 

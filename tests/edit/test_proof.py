@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import picture
-from tests.session.build import BASE, SESSION, Build, base, encoded, said, variant
+from tests.edit.furnished_session import picture
+from tests.session.build import BASE, SESSION, Build, base, describe_resumed, encode_lines, variant
 from turnlog.edit import clone as clone_module
 from turnlog.edit.clone import clone_session
 from turnlog.edit.compress.compact import compact_draft
@@ -28,7 +28,7 @@ needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need rig
 def said_in(path: Path) -> list[str]:
     with Session.open(path) as session:
         assert not session.file.scraps
-        return said(session)
+        return describe_resumed(session)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_byte_order_mark_does_not_cost_the_first_line(bare: Path, edited: bool
     shutil.copy(variant("utf-8-bom-first"), bare)
     with Session.open(bare) as source:
         made = clone_session(bare, Draft.from_transcript(source.file) if edited else None)
-        assert said_in(made.path) == said(source)
+        assert said_in(made.path) == describe_resumed(source)
 
 
 @needs_links
@@ -92,7 +92,9 @@ def _cut(path: Path) -> None:
 
 
 def _other(path: Path) -> None:
-    path.write_bytes(encoded([{"type": "user", "uuid": "x", "message": {"role": "user", "content": "y" * 9_999_999}}]))
+    path.write_bytes(
+        encode_lines([{"type": "user", "uuid": "x", "message": {"role": "user", "content": "y" * 9_999_999}}])
+    )
 
 
 @pytest.mark.parametrize("change", [_cut, _other])
@@ -115,7 +117,7 @@ def test_a_session_that_grows_or_goes_while_it_is_copied_is_copied_as_it_was(bar
         file.write(base().data())
     if sys.platform != "win32":
         bare.unlink()
-    assert said(Session.from_bytes(first + b"".join(lines))) == BASE
+    assert describe_resumed(Session.from_bytes(first + b"".join(lines))) == BASE
 
 
 def test_a_session_that_an_old_client_resumed_into_a_new_file_is_compacted(bare: Path) -> None:

@@ -14,9 +14,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 SWEEP = """
 import importlib, os, shutil, sys
 from pathlib import Path
-from tests.edit import furnished
-from tests.edit.furnished import LONG_AGO, furnish, picture
-from tests.edit.killed import killed
+from tests.edit import furnished_session
+from tests.edit.furnished_session import LONG_AGO, furnish, picture
+from tests.edit.kill_steps import is_killed_at
 from tests.session.build import Build
 from turnlog.cli.program import run_program
 from turnlog.edit.id_renewal import create_uuid
@@ -44,7 +44,8 @@ def work(words):
 
 base, stride, words = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 (base / "model").mkdir(parents=True)
-furnished.MINE = create_uuid()  # other tests may run at the same time, and one starts a process that has the usual id
+# Other tests may run at the same time, and one starts a process that has the usual id.
+furnished_session.MINE = create_uuid()
 session = furnish(base / "model" / "claude")
 session.write_bytes(sick())
 os.utime(session, (LONG_AGO, LONG_AGO))
@@ -56,15 +57,15 @@ for step in range(1, 10_000, stride):
     os.environ.update(CLAUDE_CONFIG_DIR=str(home / "claude"), TURNLOG_HOME=str(home / "data"))
     path = home / "claude" / session.relative_to(base / "model" / "claude")
     before = picture(home / "claude")
-    died = killed(lambda: work([words[0], str(path), *words[1:]]), step)
+    died = is_killed_at(lambda: work([words[0], str(path), *words[1:]]), step)
     if "--in-place" in words:
         if path.read_bytes() != sick():
             with Session.open(path) as found:
                 assert len(found.turns) == 3
-            assert killed(lambda: work(["undo"]), 0) is False
+            assert is_killed_at(lambda: work(["undo"]), 0) is False
         elif died:  # whatever was begun is in nobody's way
-            assert killed(lambda: work([words[0], str(path), *words[1:]]), 0) is False
-            assert killed(lambda: work(["undo"]), 0) is False
+            assert is_killed_at(lambda: work([words[0], str(path), *words[1:]]), 0) is False
+            assert is_killed_at(lambda: work(["undo"]), 0) is False
     after = picture(home / "claude")
     assert {name: after.get(name) for name in before} == before, (step, before.items() - after.items())
     made = [file for file in path.parent.glob("*.jsonl") if file.relative_to(home / "claude").as_posix() not in before]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.edit.furnished import MINE, picture
+from tests.edit.furnished_session import MINE, picture
 from tests.session.build import Build
 from turnlog.edit.carried_files import list_carried_files
 from turnlog.edit.clone import clone_session

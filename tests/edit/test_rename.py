@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO, MINE, OTHER, picture
-from tests.session.build import recorded
+from tests.edit.furnished_session import LONG_AGO, MINE, OTHER, picture
+from tests.session.build import find_recording
 from turnlog.edit.rename import rename_session
 from turnlog.edit.tag import tag_session
 from turnlog.entries.belongings import read_custom_title
@@ -20,7 +20,7 @@ from turnlog.session.session import Session
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
 
 
-def added(path: Path, before: bytes) -> list[dict[str, str]]:
+def list_added_lines(path: Path, before: bytes) -> list[dict[str, str]]:
     after = path.read_bytes()
     assert after.startswith(before)
     return [json.loads(line) for line in after[len(before) :].splitlines()]
@@ -29,7 +29,7 @@ def added(path: Path, before: bytes) -> list[dict[str, str]]:
 def test_a_title_is_written_as_the_client_writes_it(session: Path) -> None:
     before = session.read_bytes()
     assert rename_session(session, "  Fix the\n cents ").value == "Fix the cents"
-    assert added(session, before) == [
+    assert list_added_lines(session, before) == [
         {"type": "custom-title", "customTitle": "Fix the cents", "sessionId": MINE},
         {"type": "agent-name", "agentName": "Fix the cents", "sessionId": MINE},
     ]
@@ -40,7 +40,7 @@ def test_a_title_is_written_as_the_client_writes_it(session: Path) -> None:
 
 
 def test_the_lines_have_the_form_of_genuine_ones() -> None:
-    path = recorded("2.1.325/tui_basic")
+    path = find_recording("2.1.325/tui_basic")
     genuine = [line for line in path.read_bytes().splitlines() if line.startswith(b'{"type":"custom-title"')]
     title, own = json.loads(genuine[0])["customTitle"], path.stem
     assert genuine[0] == f'{{"type":"custom-title","customTitle":"{title}","sessionId":"{own}"}}'.encode()
@@ -69,7 +69,7 @@ def test_a_file_outside_of_the_clients_folders_gets_a_title_too(tmp_path: Path) 
     path = tmp_path / f"{MINE}.jsonl"
     path.write_bytes(b"{}\n")
     rename_session(path, "Copy")
-    assert len(added(path, b"{}\n")) == 2
+    assert len(list_added_lines(path, b"{}\n")) == 2
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -77,7 +77,7 @@ def test_a_tag_is_given_and_taken_away(session: Path) -> None:
     before = session.read_bytes()
     tag_session(session, "#urgent")
     tag_session(session, None)
-    assert added(session, before) == [
+    assert list_added_lines(session, before) == [
         {"type": "tag", "tag": "urgent", "sessionId": MINE},
         {"type": "tag", "tag": "", "sessionId": MINE},
     ]

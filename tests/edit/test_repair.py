@@ -11,7 +11,20 @@ from typing import Any
 import pytest
 
 from tests.edit.sick import CASES, IDS, SICK, Sick, hidden_end
-from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
+from tests.session.build import (
+    BASE,
+    DATA,
+    ROOT,
+    SESSION,
+    Build,
+    base,
+    describe_resumed,
+    encode_lines,
+    find_recording,
+    open_variant,
+    outcome,
+    use,
+)
 from turnlog.edit.illnesses.calls import LOST_RESULT_TEXT
 from turnlog.edit.illnesses.catalogue import ALTERNATIVES_BY_KIND, ILLNESSES, REPAIRS_BY_KIND, diagnose_session
 from turnlog.edit.illnesses.illness import RepairCase
@@ -41,7 +54,7 @@ def kinds(data: bytes) -> set[str]:
     return {symptom.kind for symptom in diagnose_session(Session.from_bytes(data))}
 
 
-def told(found: RepairOutcome, kind: str) -> Treatment:
+def get_treatment(found: RepairOutcome, kind: str) -> Treatment:
     return next(treatment for treatment in found.treatments if treatment.kind == kind)
 
 
@@ -54,7 +67,7 @@ def test_what_a_session_has_is_gone_after_its_repair(kind: str, make: Callable[[
     assert kind in kinds(sick.data)
     after = well(sick.data, *([kind] if sick.only else []))
     assert kind not in kinds(after)
-    assert said(Session.from_bytes(after)) == sick.well
+    assert describe_resumed(Session.from_bytes(after)) == sick.well
 
 
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
@@ -62,7 +75,7 @@ def test_one_kind_alone_is_repaired_when_it_is_named(kind: str, make: Callable[[
     sick = make()
     found = repair_session(Session.from_bytes(sick.data), [kind])
     assert {treatment.kind for treatment in found.treatments} <= {kind, "torn-line"}
-    assert told(found, kind).left == 0
+    assert get_treatment(found, kind).left == 0
 
 
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
@@ -97,7 +110,7 @@ def test_an_unasked_repair_takes_nothing_from_what_is_sent(kind: str, make: Call
 
 
 def test_a_repair_that_would_send_less_says_how_to_ask_for_it() -> None:
-    found = told(repair_session(Session.from_bytes(hidden_end().data)), "hidden-end")
+    found = get_treatment(repair_session(Session.from_bytes(hidden_end().data)), "hidden-end")
     assert (found.done, found.left) == (0, 2)
     assert found.words == (
         "not done: Claude Code sends blocks that would be removed (2 text); `--only hidden-end` removes them anyway"
@@ -113,10 +126,12 @@ def test_only_those_entries_of_another_session_go_unasked_that_are_not_sent() ->
     build.note("last-prompt", leafUuid="s4")
     found = repair_session(build.session())
     assert found.draft is not None
-    assert said(Session(found.draft.file)) == [*BASE, "U sent", "A sent too"]
-    assert (told(found, "other-session").done, told(found, "other-session").left) == (2, 2)
-    assert "2 stay because Claude Code sends them; `--only other-session`" in told(found, "other-session").words
-    assert said(Session.from_bytes(well(build.data(), "other-session"))) == BASE
+    assert describe_resumed(Session(found.draft.file)) == [*BASE, "U sent", "A sent too"]
+    assert (get_treatment(found, "other-session").done, get_treatment(found, "other-session").left) == (2, 2)
+    assert (
+        "2 stay because Claude Code sends them; `--only other-session`" in get_treatment(found, "other-session").words
+    )
+    assert describe_resumed(Session.from_bytes(well(build.data(), "other-session"))) == BASE
 
 
 def test_every_kind_of_the_catalogue_is_repaired_or_says_what_to_do_instead() -> None:
@@ -173,13 +188,13 @@ def test_several_illnesses_are_repaired_one_after_the_other() -> None:
     ]
     assert found.is_cured
     assert found.draft is not None
-    assert said(Session(found.draft.file)) == [*BASE, "A call c1", "U result c1 + on", "A yes"]
+    assert describe_resumed(Session(found.draft.file)) == [*BASE, "A call c1", "U result c1 + on", "A yes"]
 
 
 def test_what_another_repair_has_cured_is_told_as_gone() -> None:
     build = base()
     build["u3"]["parentUuid"] = "gone"
-    assert told(repair_session(build.session()), "hidden-tail") == Treatment(
+    assert get_treatment(repair_session(build.session()), "hidden-tail") == Treatment(
         "hidden-tail", 1, 0, 0, "cured by the other repairs"
     )
 
@@ -189,7 +204,7 @@ def test_what_is_shown_again_and_ill_itself_is_repaired_too() -> None:
     build["a1"]["message"]["content"].insert(0, {"type": "thinking", "thinking": "hm"})
     build["u2"]["parentUuid"] = "gone"
     assert kinds(build.data()) == {"missing-parent", "hidden-tail"}
-    assert said(Session.from_bytes(well(build.data()))) == BASE
+    assert describe_resumed(Session.from_bytes(well(build.data()))) == BASE
 
 
 def test_what_is_shown_again_and_ill_itself_is_told_when_only_one_kind_is_wished() -> None:
@@ -206,7 +221,7 @@ def test_a_repair_that_would_make_it_worse_is_not_done() -> None:
     found = repair_session(build.session())
     assert found.draft is None
     assert not found.is_cured
-    assert told(found, "orphan-result").words == "not done: no user entry is left"
+    assert get_treatment(found, "orphan-result").words == "not done: no user entry is left"
 
 
 def test_two_writers_are_left_and_told_what_to_do() -> None:
@@ -217,7 +232,7 @@ def test_two_writers_are_left_and_told_what_to_do() -> None:
     found = repair_session(build.session(), ["two-writers"])
     assert found.draft is None
     assert not found.is_cured
-    assert "turnlog fork" in told(found, "two-writers").words
+    assert "turnlog fork" in get_treatment(found, "two-writers").words
 
 
 def test_a_file_of_another_program_is_told_to_be_one() -> None:
@@ -242,13 +257,15 @@ def test_a_byte_order_mark_stays_with_its_line() -> None:
 
 def test_lines_that_can_not_be_read_are_left_out_and_counted() -> None:
     found = repair_session(Session.from_bytes(base().data() + b"{broken}\nmore\n"))
-    assert told(found, "broken-line").words == "left out 2: only the source has what they contained"
+    assert get_treatment(found, "broken-line").words == "left out 2: only the source has what they contained"
 
 
 def test_an_entry_that_was_written_over_several_lines_becomes_one() -> None:
     lines = base().lines
     spread = json.dumps(lines[2], indent=2).encode() + b"\n"
-    assert said(Session.from_bytes(well(encoded(lines[:2]) + spread + encoded(lines[3:])))) == BASE
+    assert (
+        describe_resumed(Session.from_bytes(well(encode_lines(lines[:2]) + spread + encode_lines(lines[3:])))) == BASE
+    )
 
 
 # -- links
@@ -296,19 +313,19 @@ def test_an_answer_with_a_conversation_below_stays_a_branch() -> None:
     build.prompt("u5", "u5")
     found = repair_session(build.session())
     assert found.draft is None
-    assert "stay branches" in told(found, "hidden-answer").words
+    assert "stay branches" in get_treatment(found, "hidden-answer").words
 
 
 def test_lines_that_the_client_wrote_into_a_sub_agents_file_are_brought_back(tmp_path: Path) -> None:
-    source = recorded("2.1.29/tui_progress")
+    source = find_recording("2.1.29/tui_progress")
     with Session.open(source) as session:
-        before = len(said(session))
+        before = len(describe_resumed(session))
         found = repair_session(session)
     assert found.draft is not None
-    assert told(found, "parent-in-agent").left == 0
+    assert get_treatment(found, "parent-in-agent").left == 0
     after = Session(found.draft.file)
     assert len(after.graph.rows_missing_parent) == 0
-    assert len(said(after)) >= before
+    assert len(describe_resumed(after)) >= before
     brought = [
         entry for entry in after.file.entries if entry.uuid not in Session.from_bytes(source.read_bytes()).file.by_uuid
     ]
@@ -328,9 +345,9 @@ def test_what_hangs_on_a_sub_agents_own_conversation_does_not_bring_that_in(tmp_
     (folder / "agent-a1234567.jsonl").write_bytes(inner.data())
     with Session.open(path) as session:
         found = repair_session(session)
-    assert told(found, "parent-in-agent").words == "attached 1 to what was written just before"
+    assert get_treatment(found, "parent-in-agent").words == "attached 1 to what was written just before"
     assert found.draft is not None
-    assert said(Session(found.draft.file)) == BASE
+    assert describe_resumed(Session(found.draft.file)) == BASE
 
 
 def test_two_entries_with_one_uuid_keep_what_was_written_behind_each() -> None:
@@ -367,8 +384,8 @@ def test_a_call_without_an_id_can_not_be_answered() -> None:
     build.prompt("on")
     build.answer("yes")
     found = repair_session(build.session())
-    assert told(found, "unanswered-call").left == 1
-    assert "no id" in told(found, "unanswered-call").words
+    assert get_treatment(found, "unanswered-call").left == 1
+    assert "no id" in get_treatment(found, "unanswered-call").words
 
 
 def test_the_clients_copy_of_a_result_goes_with_the_last_result() -> None:
@@ -416,7 +433,7 @@ def test_a_giant_result_keeps_its_head_and_tail_and_its_images() -> None:
 
 
 def test_a_session_in_which_nothing_was_said_stays_refused() -> None:
-    found = repair_session(edited("minimum-without-message"))
-    assert told(found, "refused").words == "nothing in it is a prompt or an answer"
-    only = repair_session(edited("only-metadata-rows"), ["refused", "lost-leaf"])
+    found = repair_session(open_variant("minimum-without-message"))
+    assert get_treatment(found, "refused").words == "nothing in it is a prompt or an answer"
+    only = repair_session(open_variant("only-metadata-rows"), ["refused", "lost-leaf"])
     assert not only.is_cured

@@ -151,18 +151,18 @@ class Harmed(Wild):
 
 
 @st.composite
-def harmed(draw: st.DrawFn) -> bytes:
+def draw_harmed_session(draw: st.DrawFn) -> bytes:
     build = Harmed(draw)
     build.grow()
     return build.harm()
 
 
-@given(harmed())
+@given(draw_harmed_session())
 def test_any_session_is_repaired_without_losing_what_was_said(data: bytes) -> None:
     must_be_well(data)
 
 
-@given(harmed(), st.sampled_from(list(REPAIRS_BY_KIND)))
+@given(draw_harmed_session(), st.sampled_from(list(REPAIRS_BY_KIND)))
 def test_any_kind_alone_is_repaired_without_losing_what_was_said(data: bytes, kind: str) -> None:
     must_be_well(data, (kind,))
 

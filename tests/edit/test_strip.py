@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.edit.stripping import EXTREME, must_be_sound, result, stripped
-from tests.session.build import DATA, Build, outcome, said, use
+from tests.edit.strip_checks import EXTREME, must_be_sound, result, strip_draft
+from tests.session.build import DATA, Build, describe_resumed, outcome, use
 from turnlog.edit.strip import content_cut
 from turnlog.edit.strip.presets import MAX_MARK_CHARS, PRESETS
 from turnlog.edit.strip.strip_options import StripOptions, StripRule
@@ -65,7 +65,7 @@ def test_calls_of_the_last_turns_that_have_calls_stay_and_older_ones_go_with_the
     build.answer("welcome")
     after = must_be_sound(build.session(), StripOptions(StripRule(2, None, 2)))
     assert [call.id for call in after.calls] == ["c3", "c4"]
-    assert said(after)[:4] == ["U do c1", "A did c1", "U do c2", "A did c2"]
+    assert describe_resumed(after)[:4] == ["U do c1", "A did c1", "U do c2", "A did c2"]
 
 
 def test_older_calls_are_shortened_in_input_result_and_the_clients_copy() -> None:
@@ -130,7 +130,7 @@ def test_calls_are_removed_by_name_and_pattern_in_every_row_of_a_message() -> No
     build.answer("done")
     wishes = StripOptions(named=(("Bash", StripRule(0, None, 0)), ("mcp__*", StripRule(0, None, 0))))
     after = must_be_sound(build.session(), wishes)
-    assert said(after) == ["U go", "A I look + call c2", "U result c2", "A done"]
+    assert describe_resumed(after) == ["U go", "A I look + call c2", "U result c2", "A done"]
 
 
 def test_parallel_calls_of_a_message_without_words_are_still_found_when_the_chain_ran_through_a_removed_one() -> None:
@@ -142,7 +142,7 @@ def test_parallel_calls_of_a_message_without_words_are_still_found_when_the_chai
     build.result("c1", parent=first)
     build.answer("done")
     after = must_be_sound(build.session(), StripOptions(named=(("Bash", StripRule(0, None, 0)),)))
-    assert said(after) == ["U go", "A call c2", "U result c2", "A done"]
+    assert describe_resumed(after) == ["U go", "A call c2", "U result c2", "A done"]
     assert body(after, second)["parentUuid"] == prompt
 
 
@@ -153,7 +153,7 @@ def test_calls_in_one_row_and_results_in_one_row_lose_only_what_is_removed() -> 
     build.prompt([outcome("c1"), outcome("c2")], toolUseResult="the client's own")
     build.answer("done")
     after = must_be_sound(build.session(), StripOptions(named=(("Bash", StripRule(0, None, 0)),)))
-    assert said(after) == ["U go", "A both + call c2", "U result c2", "A done"]
+    assert describe_resumed(after) == ["U go", "A both + call c2", "U result c2", "A done"]
     assert body(after, build.lines[2]["uuid"])["toolUseResult"] == "the client's own"
 
 
@@ -182,7 +182,7 @@ def test_a_call_without_a_result_is_never_touched_nor_is_the_thinking_before_it(
     build.answer({"type": "thinking", "thinking": "hm", "signature": "s"}, id="m")
     build.call("c2", given={"command": "c " * 1000}, id="m")
     after = must_be_sound(build.session(), EXTREME)
-    assert said(after)[-1] == "A thinking + call c2"
+    assert describe_resumed(after)[-1] == "A thinking + call c2"
     assert after.read_detail(after.calls[0]).input == {"command": "c " * 1000}
 
 
@@ -204,7 +204,7 @@ def test_a_result_beside_something_that_was_said_is_shortened_instead_of_removed
     build.prompt([outcome("c1", "word " * 200), {"type": "text", "text": "and be quick"}])
     build.answer("done")
     after = must_be_sound(build.session(), REMOVE)
-    assert said(after) == ["U go", "A call c1", "U result c1 + and be quick", "A done"]
+    assert describe_resumed(after) == ["U go", "A call c1", "U result c1 + and be quick", "A done"]
     assert len(contents(after)["c1"]) < MAX_MARK_CHARS
 
 
@@ -224,7 +224,7 @@ def test_a_note_that_was_written_while_a_tool_ran_stays_in_the_conversation() ->
     build.attachment("queued_command", prompt="also this")
     build.answer("done", parent=row)
     after = must_be_sound(build.session(), REMOVE)
-    assert said(after) == ["U go + also this", "A done"]
+    assert describe_resumed(after) == ["U go + also this", "A done"]
 
 
 def test_a_row_whose_parent_is_missing_is_found_when_what_was_written_before_it_goes() -> None:
@@ -236,7 +236,7 @@ def test_a_row_whose_parent_is_missing_is_found_when_what_was_written_before_it_
     build.result("c1")
     build.prompt("and then", parent="in another file")
     after = must_be_sound(build.session(), REMOVE)
-    assert said(after) == ["U go", "A yes", "U and then"]
+    assert describe_resumed(after) == ["U go", "A yes", "U and then"]
 
 
 def test_the_named_leaf_is_named_anew_when_its_row_goes_so_that_no_other_branch_is_resumed() -> None:
@@ -248,7 +248,7 @@ def test_the_named_leaf_is_named_anew_when_its_row_goes_so_that_no_other_branch_
     build.prompt("other way", parent="p")
     build.note("last-prompt", leafUuid=named)
     after = must_be_sound(build.session(), REMOVE)
-    assert said(after) == ["U go", "A one way"]
+    assert describe_resumed(after) == ["U go", "A one way"]
 
 
 # -- results that are there again, or out of date
@@ -295,7 +295,7 @@ def test_thinking_stays_in_the_last_turns_and_what_becomes_empty_goes() -> None:
     kinds = [block["type"] for message in after.conversation().messages for block in message["content"]]
     assert kinds.count("thinking") == 2
     assert kinds.count("redacted_thinking") == 1
-    assert len(stripped(build.session(), StripOptions(thinking=2)).draft.rows) == len(build.lines) - 2
+    assert len(strip_draft(build.session(), StripOptions(thinking=2)).draft.rows) == len(build.lines) - 2
 
 
 def test_thinking_of_another_model_goes_too() -> None:
@@ -374,7 +374,7 @@ def test_the_clients_own_copies_go_outside_of_the_last_turns_with_calls_and_resu
 
 def test_nothing_asked_for_changes_no_byte() -> None:
     data = work(2).data()
-    assert b"".join(stripped(Session.from_bytes(data), StripOptions()).draft.iterate_lines()) == data
+    assert b"".join(strip_draft(Session.from_bytes(data), StripOptions()).draft.iterate_lines()) == data
 
 
 def test_what_a_session_had_before_a_compaction_is_older_than_all_behind_it() -> None:
@@ -403,7 +403,7 @@ def test_a_session_that_would_not_be_resumed_is_stripped_all_the_same() -> None:
         line.pop("timestamp")
     with pytest.raises(Refused):
         build.session().conversation()
-    done = stripped(build.session(), StripOptions(StripRule(1, None, 1)))
+    done = strip_draft(build.session(), StripOptions(StripRule(1, None, 1)))
     assert done.report.tokens_before is None
     assert done.report.rows_after == 7
 
@@ -416,7 +416,7 @@ def test_entries_that_could_not_be_decoded_in_the_ordinary_way_are_left_alone() 
 
 
 def test_the_report_adds_up() -> None:
-    report = stripped(work(3).session(), REMOVE).report
+    report = strip_draft(work(3).session(), REMOVE).report
     (removed,) = report.rules
     assert (removed.rule, removed.calls, removed.results, removed.copies, removed.thinking, removed.rows) == (
         "removed", 3, 3, 0, 3, 9,
@@ -437,7 +437,7 @@ def _foretold(session: Session) -> list[tuple[str, int, int, int]]:
     found = compute_window_fill(session)
     rows = []
     for preset in PRESETS:
-        done = stripped(session, preset.strip_options)
+        done = strip_draft(session, preset.strip_options)
         left = build_context_pieces(Session(done.draft.to_transcript())).all
         real = (
             found.unseen

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.edit.stripping import EXTREME, must_be_sound
+from tests.edit.strip_checks import EXTREME, must_be_sound
 from tests.session.build import DATA, Build, outcome, use
 from turnlog.edit.strip.presets import PRESETS
 from turnlog.edit.strip.strip_options import StripOptions, StripRule

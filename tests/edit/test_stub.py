@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.edit.furnished import MINE, picture
+from tests.edit.furnished_session import MINE, picture
 from turnlog.edit.illnesses.catalogue import diagnose_session
 from turnlog.edit.stub import begins_with_file, is_continuation
 from turnlog.edit.trash.delete import delete_session
@@ -31,7 +31,7 @@ def last_uuid(session: Path) -> str:
         return [entry.uuid for entry in found.entries if entry.uuid][-1]
 
 
-def continued(session: Path) -> bytes:
+def continue_session(session: Path) -> bytes:
     """What a client writes that goes on with a session: its bookkeeping first, then a prompt."""
     snapshot = b'{"type":"file-history-snapshot","messageId":"n1","snapshot":{}}\n'
     return snapshot + row("n1", last_uuid(session)) + row("n2", "n1", "yes", "assistant")
@@ -40,7 +40,7 @@ def continued(session: Path) -> bytes:
 # -- what is a stub
 
 
-def written(folder: Path, name: str, data: bytes) -> Path:
+def write_session(folder: Path, name: str, data: bytes) -> Path:
     path = folder / f"{name}.jsonl"
     path.write_bytes(data)
     return path
@@ -68,13 +68,13 @@ ORIGINAL = row("a", None) + row("b", "a")
     ],
 )
 def test_a_stub_goes_on_from_what_the_original_has(tmp_path: Path, stub: bytes, expected: bool) -> None:
-    paths = written(tmp_path, "stub", stub), written(tmp_path, "original", ORIGINAL)
+    paths = write_session(tmp_path, "stub", stub), write_session(tmp_path, "original", ORIGINAL)
     assert is_continuation(*paths) is expected
 
 
 def test_a_link_a_folder_and_another_kind_of_file_are_no_stubs(tmp_path: Path) -> None:
-    original = written(tmp_path, "original", ORIGINAL)
-    stub = written(tmp_path, "stub", row("c", "b"))
+    original = write_session(tmp_path, "original", ORIGINAL)
+    stub = write_session(tmp_path, "stub", row("c", "b"))
     (tmp_path / "link.jsonl").symlink_to(stub)
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "stub.json").write_bytes(stub.read_bytes())
@@ -89,7 +89,7 @@ def test_a_link_a_folder_and_another_kind_of_file_are_no_stubs(tmp_path: Path) -
 def test_what_a_client_wrote_in_the_place_of_a_deleted_session_follows_the_original(
     session: Path, config: Path, trash: Trash
 ) -> None:
-    original, stub, before = session.read_bytes(), continued(session), picture(config)
+    original, stub, before = session.read_bytes(), continue_session(session), picture(config)
     entry = delete_session(session, trash)
     session.write_bytes(stub)
     done = trash.restore(entry)
@@ -105,7 +105,7 @@ def test_what_a_client_wrote_in_the_place_of_a_deleted_session_follows_the_origi
 
 
 def test_a_last_line_without_an_end_gets_one_before_the_stub(session: Path, trash: Trash) -> None:
-    stub = continued(session)
+    stub = continue_session(session)
     session.write_bytes(session.read_bytes().rstrip(b"\n"))
     os.utime(session, (1, 1))
     original, entry = session.read_bytes(), delete_session(session, trash)
@@ -115,7 +115,7 @@ def test_a_last_line_without_an_end_gets_one_before_the_stub(session: Path, tras
 
 
 def test_logs_that_the_client_wrote_beside_its_stub_are_set_aside(session: Path, config: Path, trash: Trash) -> None:
-    stub, log = continued(session), config / "debug" / f"{MINE}.txt"
+    stub, log = continue_session(session), config / "debug" / f"{MINE}.txt"
     old = log.read_bytes()
     entry = delete_session(session, trash)
     session.write_bytes(stub)
@@ -154,7 +154,7 @@ def test_what_was_set_aside_goes_when_the_trash_is_emptied(session: Path, trash:
 
 
 def test_a_restore_that_was_stopped_after_it_joined_both_is_finished(session: Path, trash: Trash) -> None:
-    stub = continued(session)
+    stub = continue_session(session)
     original, entry = session.read_bytes(), delete_session(session, trash)
     session.write_bytes(original + stub)
     trash.restore(entry)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import LONG_AGO, picture
+from tests.edit.furnished_session import LONG_AGO, picture
 from turnlog.edit.undo.record import STATE_BEGUN, STATE_DONE, STATE_UNDONE
 from turnlog.edit.undo.undo import (
     AppendChange,
@@ -52,7 +52,7 @@ def text(*lines: str) -> Iterator[bytes]:
     return iter(line.encode() for line in lines)
 
 
-def everything(root: Path) -> list[RewriteChange | RemoveChange | CreateChange | AppendChange | RenameChange]:
+def build_all_changes(root: Path) -> list[RewriteChange | RemoveChange | CreateChange | AppendChange | RenameChange]:
     """One change of each kind, the last of which renames the folder of the others."""
     folder = root / "-p"
     return [
@@ -65,13 +65,13 @@ def everything(root: Path) -> list[RewriteChange | RemoveChange | CreateChange |
     ]
 
 
-def changed(undo: Undo, root: Path) -> UndoRecord:
-    return undo.carry_out("move", "everything", everything(root))
+def carry_out_all(undo: Undo, root: Path) -> UndoRecord:
+    return undo.carry_out("move", "everything", build_all_changes(root))
 
 
 def test_all_changes_are_made_and_mode_and_times_kept(undo: Undo, root: Path) -> None:
     before = (root / "-p" / "a.jsonl").stat()
-    record = changed(undo, root)
+    record = carry_out_all(undo, root)
     folder = root / "-q" / "r"
     assert (folder / "a.jsonl").read_bytes() == b"two\nmore\n"
     after = (folder / "a.jsonl").stat()
@@ -87,14 +87,14 @@ def test_all_changes_are_made_and_mode_and_times_kept(undo: Undo, root: Path) ->
 
 def test_undo_brings_every_byte_mode_and_time_back(undo: Undo, root: Path) -> None:
     before = picture(root)
-    undone = undo.undo_record(changed(undo, root))
+    undone = undo.undo_record(carry_out_all(undo, root))
     assert picture(root) == before
     assert undone.state == STATE_UNDONE
     assert [record.state for record in undo.list_records()] == [STATE_UNDONE]
 
 
 def test_what_was_undone_is_kept_until_it_is_pruned(undo: Undo, root: Path) -> None:
-    record = undo.undo_record(changed(undo, root))
+    record = undo.undo_record(carry_out_all(undo, root))
     assert record.get_undone_path(0).read_bytes() == b"two\nmore\n"
     assert record.get_undone_path(3).read_bytes() == b"dee\n"
     assert record.get_undone_path(4).read_bytes() == b'{"x":1}\n'
@@ -117,7 +117,7 @@ def test_a_failure_takes_everything_back(undo: Undo, root: Path) -> None:
         RewriteChange(root / "-p" / "inner", lambda: text("x"), root),
     ):
         with pytest.raises(TurnlogError, match="nothing was changed"):
-            undo.carry_out("x", "x", [*everything(root)[:5], bad])
+            undo.carry_out("x", "x", [*build_all_changes(root)[:5], bad])
         assert picture(root) == before
         assert undo.list_records() == []
 
@@ -130,7 +130,7 @@ def test_a_content_that_can_not_be_made_changes_nothing(undo: Undo, root: Path) 
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        undo.carry_out("x", "x", [*everything(root)[:5], RewriteChange(root / "-p" / "log.jsonl", broken, root)])
+        undo.carry_out("x", "x", [*build_all_changes(root)[:5], RewriteChange(root / "-p" / "log.jsonl", broken, root)])
     assert picture(root) == before
 
 
@@ -142,7 +142,7 @@ def test_a_failure_behind_the_first_rename_takes_that_back(undo: Undo, root: Pat
         yield b"x"
         (folder / "b.txt").write_text("somebody wrote")  # when everything is planned
 
-    changes = [*everything(root)[:3], CreateChange(folder / "d", late, root)]
+    changes = [*build_all_changes(root)[:3], CreateChange(folder / "d", late, root)]
     with pytest.raises(Changed, match="modified in the meantime"):
         undo.carry_out("x", "x", changes)
     after = picture(root)
@@ -311,7 +311,7 @@ def test_an_original_that_is_no_longer_whole_is_not_put_back(undo: Undo, root: P
 def test_a_record_that_makes_no_sense_is_named_and_harms_nothing(
     undo: Undo, root: Path, key: str, value: object
 ) -> None:
-    record = changed(undo, root)
+    record = carry_out_all(undo, root)
     path = record.folder / "record.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     records, unreadable = undo.list_entries()
@@ -356,7 +356,7 @@ def test_a_change_that_was_just_made_can_be_undone_at_once(undo: Undo, root: Pat
 
 def test_what_a_killed_process_began_is_taken_back_by_the_next_change(undo: Undo, root: Path) -> None:
     before = picture(root)
-    record = changed(undo, root)
+    record = carry_out_all(undo, root)
     (record.folder / STATE_DONE).rename(record.folder / STATE_BEGUN)
     undo.carry_out("x", "x", [])
     assert picture(root) == before
@@ -379,5 +379,5 @@ def test_what_a_killed_process_began_waits_for_the_user_when_it_was_written_sinc
 
 def test_progress_is_told_step_by_step(undo: Undo, root: Path) -> None:
     told: list[tuple[int, int]] = []
-    undo.carry_out("x", "x", everything(root), progress=lambda done, of: told.append((done, of)))
+    undo.carry_out("x", "x", build_all_changes(root), progress=lambda done, of: told.append((done, of)))
     assert told == [(number, 12) for number in range(1, 13)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.furnished import MINE, furnish, picture
-from tests.edit.killed import killed
+from tests.edit.furnished_session import MINE, furnish, picture
+from tests.edit.kill_steps import is_killed_at
 from turnlog.edit.clone import clone_session
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.illnesses.lost_transcripts import list_leftovers
@@ -33,7 +33,7 @@ def test_killed_before_any_step_nothing_is_left_after_the_next_clone(tmp_path: P
         session = furnish(config)
         ghost, new = create_uuid(), create_uuid()
         known = {item.session_id for item in list_leftovers(config)}
-        if not killed(lambda: clone_session(session, new=ghost), step):  # noqa: B023 - used at once
+        if not is_killed_at(lambda: clone_session(session, new=ghost), step):  # noqa: B023 - used at once
             break
         assert (session.parent / f"{ghost}.jsonl").exists() or {
             item.session_id for item in list_leftovers(config)

@@ -110,7 +110,7 @@ digits = st.sampled_from([19, 20, 309, 399, 400, 4300, 4301, 5000]).map(lambda c
 scalars = st.sampled_from(LITERALS) | texts | digits | st.integers().map(lambda number: b"%d" % number)
 
 
-def written(pairs: list[tuple[str, bytes]]) -> bytes:
+def write_pairs(pairs: list[tuple[str, bytes]]) -> bytes:
     """The text of an object of these keys and values, as often as they are given."""
     return b"{%s}" % b",".join(b"%s:%s" % (json.dumps(key).encode(), value) for key, value in pairs)
 
@@ -119,7 +119,7 @@ def _array(values: list[bytes]) -> bytes:
     return b"[%s]" % b",".join(values)
 
 
-def _nested(value: bytes, levels: int) -> bytes:
+def _nest_value(value: bytes, levels: int) -> bytes:
     return b"[" * levels + value + b"]" * levels
 
 
@@ -127,11 +127,11 @@ values = st.recursive(
     scalars,
     lambda inner: (
         st.lists(inner, max_size=3).map(_array)
-        | st.lists(st.tuples(st.sampled_from(KEYS), inner), max_size=3).map(written)
+        | st.lists(st.tuples(st.sampled_from(KEYS), inner), max_size=3).map(write_pairs)
     ),
     max_leaves=8,
 )
-deep = st.builds(_nested, scalars, st.sampled_from([200, 255, 256, 257, 1100, 3000]))
+deep = st.builds(_nest_value, scalars, st.sampled_from([200, 255, 256, 257, 1100, 3000]))
 odd = values | deep | st.sampled_from(NO_JSON)
 
 uuids = st.sampled_from(UUIDS).map(lambda uuid: b'"%s"' % uuid.encode())
@@ -150,11 +150,11 @@ messages = st.lists(
         st.tuples(st.just("id"), uuids),
         st.tuples(st.just("model"), st.just(b'"claude-opus-4"')),
         st.tuples(st.just("content"), st.lists(blocks, max_size=3).map(_array) | texts),
-        st.tuples(st.just("usage"), usages.map(written)),
+        st.tuples(st.just("usage"), usages.map(write_pairs)),
         st.tuples(st.sampled_from(["id", "content", "usage", "stop_reason"]), odd),
     ),
     max_size=5,
-).map(written)
+).map(write_pairs)
 FIELDS = {
     "parentUuid": uuids | st.just(b"null"),
     "isSidechain": st.sampled_from([b"true", b"false"]),
@@ -178,11 +178,11 @@ def objects(draw: st.DrawFn) -> bytes:
     pairs = [(name, draw(FIELDS[name])) for name in names]
     if draw(st.integers(0, 3)) == 0:
         pairs.insert(draw(st.integers(0, len(pairs))), (draw(st.sampled_from([*FIELDS, "x"])), draw(odd)))
-    return written(pairs)
+    return write_pairs(pairs)
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> bytes:
+def damaged_lines(draw: st.DrawFn) -> bytes:
     """A line: an entry or another value, cut, glued to others, with junk before, in and behind it."""
     line = draw(objects() if draw(st.integers(0, 4)) else values)
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
@@ -206,7 +206,9 @@ def _file(start: bytes, lines: list[tuple[bytes, bytes]]) -> bytes:
 
 
 damaged_files = st.builds(
-    _file, st.sampled_from([b"", b"", BOM]), st.lists(st.tuples(damaged(), st.sampled_from(LINE_ENDS)), max_size=6)
+    _file,
+    st.sampled_from([b"", b"", BOM]),
+    st.lists(st.tuples(damaged_lines(), st.sampled_from(LINE_ENDS)), max_size=6),
 )
 files = st.binary(max_size=60) | damaged_files
 """Anything at all, and what once was a session."""

@@ -52,7 +52,7 @@ def test_a_missing_file_is_made_with_the_given_mode(file: Path) -> None:
     assert (other.read_bytes(), other.stat().st_mode & 0o777) == (b"{}", 0o644)
 
 
-def grown(file: Path) -> None:
+def grow_file(file: Path) -> None:
     with file.open("ab") as opened:
         opened.write(b"{}\n")
 
@@ -65,7 +65,7 @@ def other(file: Path) -> None:
 @posix
 @pytest.mark.parametrize(
     ("change", "words"),
-    [(grown, "was written"), (other, "replaced in the meantime"), (Path.unlink, "removed in the meantime")],
+    [(grow_file, "was written"), (other, "replaced in the meantime"), (Path.unlink, "removed in the meantime")],
 )
 def test_a_file_that_changes_while_the_new_one_is_written_stays(
     file: Path, change: Callable[[Path], None], words: str

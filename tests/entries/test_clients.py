@@ -24,7 +24,7 @@ from turnlog.entries.clients import (
 )
 
 
-def registered(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
+def register_client(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
     (folder / "sessions").mkdir(exist_ok=True)
     path = folder / "sessions" / file
     path.write_text(json.dumps({"sessionId": "s", "pid": os.getpid(), **fields}))
@@ -36,7 +36,7 @@ def test_a_folder_without_registrations_has_no_clients(tmp_path: Path) -> None:
 
 
 def test_a_client_says_what_it_is_doing_and_what_it_waits_for(tmp_path: Path) -> None:
-    path = registered(tmp_path, status="waiting", waitingFor="permission")
+    path = register_client(tmp_path, status="waiting", waitingFor="permission")
     assert list_clients(tmp_path) == [Client("s", os.getpid(), path, True, "waiting", "permission")]
 
 
@@ -51,14 +51,14 @@ def test_a_client_says_what_it_is_doing_and_what_it_waits_for(tmp_path: Path) ->
 def test_what_a_client_says_in_another_form_is_not_believed(
     tmp_path: Path, fields: dict[str, Any], status: str | None, waiting: str | None
 ) -> None:
-    registered(tmp_path, **fields)
+    register_client(tmp_path, **fields)
     (found,) = list_clients(tmp_path)
     assert (found.status, found.waiting_for) == (status, waiting)
 
 
 @pytest.mark.parametrize("fields", [{"pid": True}, {"pid": 0}, {"pid": 1 << 31}, {"pid": "7"}, {"sessionId": 7}])
 def test_a_registration_that_makes_no_sense_is_none(tmp_path: Path, fields: dict[str, Any]) -> None:
-    registered(tmp_path, **fields)
+    register_client(tmp_path, **fields)
     (tmp_path / "sessions" / "2.json").mkdir()
     (tmp_path / "sessions" / "3.json").write_bytes(b"{\xff")
     (tmp_path / "sessions" / "4.txt").write_bytes(b"{}")
@@ -68,13 +68,13 @@ def test_a_registration_that_makes_no_sense_is_none(tmp_path: Path, fields: dict
 def test_a_client_that_ended_is_none(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
-    registered(tmp_path, pid=process.pid)
+    register_client(tmp_path, pid=process.pid)
     assert list_clients(tmp_path) == []
 
 
 def test_a_client_of_another_machine_cannot_be_asked(tmp_path: Path) -> None:
-    registered(tmp_path, "1.json", pidDomain="linux:there:1", pid=(1 << 31) - 1)
-    registered(tmp_path, "2.json", pidDomain="linux:here:1")
+    register_client(tmp_path, "1.json", pidDomain="linux:there:1", pid=(1 << 31) - 1)
+    register_client(tmp_path, "2.json", pidDomain="linux:here:1")
     assert [found.is_here for found in list_clients(tmp_path, "linux:here:1")] == [False, True]
 
 
@@ -103,7 +103,7 @@ def test_a_process_is_told_from_others_with_its_number() -> None:
 
 
 def test_a_killed_client_is_listed_among_the_registrations(tmp_path: Path) -> None:
-    path = registered(tmp_path, procStart="5", statusUpdatedAt=2500, status="busy", cwd="/home/dana")
+    path = register_client(tmp_path, procStart="5", statusUpdatedAt=2500, status="busy", cwd="/home/dana")
     (found,) = list_registrations(tmp_path, lambda pid, start: (pid, start) != (os.getpid(), "5"))
     assert found == Client("s", os.getpid(), path, True, "busy", None, 2.5, "5", "/home/dana", True)
 

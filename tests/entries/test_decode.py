@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.entries.strategies import BOM, assert_tiles, damaged, damaged_files, values, written
+from tests.entries.strategies import BOM, assert_tiles, damaged_files, damaged_lines, values, write_pairs
 from turnlog.entries.entry import (
     FLAW_DESCRIPTIONS,
     SCRAP_DESCRIPTIONS,
@@ -39,15 +39,15 @@ A2 = b'{"parentUuid":"u2","type":"assistant","uuid":"a2","sessionId":"s","messag
 BEFORE = b'{"parentUuid":null,"type":"user","uuid":"u1","sessionId":"s"}\n'
 
 
-def saying(text: bytes) -> bytes:
+def replace_text(text: bytes) -> bytes:
     return U2.replace(b"u2 text", text)
 
 
-def having(value: bytes) -> bytes:
+def add_value(value: bytes) -> bytes:
     return U2[:-1] + b',"x":' + value + b"}"
 
 
-def nested(levels: int) -> bytes:
+def nest_lists(levels: int) -> bytes:
     return b"[" * levels + b"]" * levels
 
 
@@ -75,61 +75,61 @@ CLIENT: dict[str, tuple[bytes, set[str]]] = {
     "a form feed in front": (b"\x0c" + U2, set()),
     "a no-break space in front": ("\u00a0".encode() + U2, set()),
     "U+2028 in front": ("\u2028".encode() + U2, set()),
-    "an escape, and a vertical tab in front": (b"\x0b" + saying(rb"\u0041"), set()),
-    "an escape, and a no-break space in front": ("\u00a0".encode() + saying(rb"\u0041"), set()),
-    "U+2028 and U+0085 in a text": (saying("u2\u2028text\x85x".encode()), {"u2"}),
+    "an escape, and a vertical tab in front": (b"\x0b" + replace_text(rb"\u0041"), set()),
+    "an escape, and a no-break space in front": ("\u00a0".encode() + replace_text(rb"\u0041"), set()),
+    "U+2028 and U+0085 in a text": (replace_text("u2\u2028text\x85x".encode()), {"u2"}),
     "CR between two": (U2 + b"\r" + A2, {"u2"}),
     "CR LF": (U2 + b"\r", {"u2"}),
-    "a tab in a text": (saying(b"u2\ttext"), set()),
-    "a NUL in a text": (saying(b"u2\0text"), set()),
-    "DEL and U+0080 in a text": (saying(b"u2\x7f\xc2\x80text"), {"u2"}),
+    "a tab in a text": (replace_text(b"u2\ttext"), set()),
+    "a NUL in a text": (replace_text(b"u2\0text"), set()),
+    "DEL and U+0080 in a text": (replace_text(b"u2\x7f\xc2\x80text"), {"u2"}),
     "a comment": (b"// a comment", set()),
     "a comment behind": (U2 + b" // a comment", {"u2"}),
     "a trailing comma": (U2[:-1] + b",}", set()),
     "a value": (b"1", set()),
-    "invalid UTF-8": (saying(b"u2 \xff text"), {"u2"}),
-    "a cut character of three bytes": (saying(b"u2 \xe2\x82 text"), {"u2"}),
-    "a cut character of four bytes": (saying(b"u2 \xf0\x9f\x98 text"), {"u2"}),
-    "Latin-1": (saying(b"u2 \xe4\xf6 text"), {"u2"}),
-    "a surrogate in UTF-8": (saying(b"u2 \xed\xa0\x80 text"), {"u2"}),
-    "an overlong NUL": (saying(b"u2 \xc0\x80 text"), {"u2"}),
-    "a lone high surrogate": (saying(rb"u2 \ud800 text"), {"u2"}),
-    "a lone low surrogate": (saying(rb"u2 \udc00 text"), {"u2"}),
-    "a surrogate pair": (saying(rb"u2 \ud83d\ude00 text"), {"u2"}),
-    "an escaped NUL": (saying(rb"u2 \u0000 text"), {"u2"}),
+    "invalid UTF-8": (replace_text(b"u2 \xff text"), {"u2"}),
+    "a cut character of three bytes": (replace_text(b"u2 \xe2\x82 text"), {"u2"}),
+    "a cut character of four bytes": (replace_text(b"u2 \xf0\x9f\x98 text"), {"u2"}),
+    "Latin-1": (replace_text(b"u2 \xe4\xf6 text"), {"u2"}),
+    "a surrogate in UTF-8": (replace_text(b"u2 \xed\xa0\x80 text"), {"u2"}),
+    "an overlong NUL": (replace_text(b"u2 \xc0\x80 text"), {"u2"}),
+    "a lone high surrogate": (replace_text(rb"u2 \ud800 text"), {"u2"}),
+    "a lone low surrogate": (replace_text(rb"u2 \udc00 text"), {"u2"}),
+    "a surrogate pair": (replace_text(rb"u2 \ud83d\ude00 text"), {"u2"}),
+    "an escaped NUL": (replace_text(rb"u2 \u0000 text"), {"u2"}),
     "an invalid byte in front": (b"\xff" + U2, set()),
     "an invalid byte in a key": (U2[:-1] + b',"k\xff":1}', {"u2"}),
     "a lone surrogate in a key": (U2[:-1] + rb',"k\ud800":1}', {"u2"}),
-    "an invalid escape": (saying(rb"u2 \x text"), set()),
-    "an unfinished escape": (saying(rb"u2 \u12"), set()),
+    "an invalid escape": (replace_text(rb"u2 \x text"), set()),
+    "an unfinished escape": (replace_text(rb"u2 \u12"), set()),
     "a type written twice, the last counts": (U2[:-1] + b',"type":"zzz"}', {"u2"}),
     "a uuid written twice, the last counts": (U2[:-1] + b',"uuid":"u9"}', {"u9"}),
     "a uuid written twice, the first of another type": (b'{"uuid":{},' + U2[1:], {"u2"}),
     "a message written twice": (U2[:-1] + b',"message":{"content":"second"}}', {"u2"}),
-    "__proto__": (having(b'{"__proto__":{"uuid":"u9"}}'), {"u2"}),
-    "NaN": (having(b"NaN"), set()),
-    "Infinity": (having(b"Infinity"), set()),
-    "minus Infinity": (having(b"-Infinity"), set()),
-    "single quotes": (having(b"'a'"), set()),
-    "01": (having(b"01"), set()),
-    "+1": (having(b"+1"), set()),
-    "5.": (having(b"5."), set()),
-    ".5": (having(b".5"), set()),
-    "True": (having(b"True"), set()),
-    "numbers beyond 64 bits": (having(b"[12345678901234567890,123456789012345678901234567890]"), {"u2"}),
-    "numbers beyond a double": (having(b"[1e400,-1e400,1e-400]"), {"u2"}),
-    "5,000 digits": (having(b"9" * 5000), {"u2"}),
-    "2,000 levels": (having(nested(2000)), {"u2"}),
-    "100,000 levels": (having(nested(100_000)), {"u2"}),
-    "100,000 levels behind a lone surrogate": (having(rb'["\ud800",%s]' % nested(100_000)), {"u2"}),
-    "100,000 levels behind a large number": (having(b"[1e400,%s]" % nested(100_000)), {"u2"}),
-    "100,000 levels behind invalid UTF-8": (having(b'["\xff",%s]' % nested(100_000)), {"u2"}),
-    "100,000 levels and another object": (having(nested(100_000)) + b" \t" + A2, {"u2"}),
-    "100,000 levels and garbage": (having(nested(100_000)) + b"garbage", {"u2"}),
-    "100,000 levels behind another object": (U2 + having(nested(100_000)).replace(b"u2", b"u3"), {"u2"}),
-    "100,000 levels that are not closed": (having(b"[" * 100_000), set()),
-    "100,000 levels, the last not closed": (having(nested(100_000))[:-1], set()),
-    "100,000 levels, broken behind them": (having(nested(100_000))[:-1] + b",}" + A2, set()),
+    "__proto__": (add_value(b'{"__proto__":{"uuid":"u9"}}'), {"u2"}),
+    "NaN": (add_value(b"NaN"), set()),
+    "Infinity": (add_value(b"Infinity"), set()),
+    "minus Infinity": (add_value(b"-Infinity"), set()),
+    "single quotes": (add_value(b"'a'"), set()),
+    "01": (add_value(b"01"), set()),
+    "+1": (add_value(b"+1"), set()),
+    "5.": (add_value(b"5."), set()),
+    ".5": (add_value(b".5"), set()),
+    "True": (add_value(b"True"), set()),
+    "numbers beyond 64 bits": (add_value(b"[12345678901234567890,123456789012345678901234567890]"), {"u2"}),
+    "numbers beyond a double": (add_value(b"[1e400,-1e400,1e-400]"), {"u2"}),
+    "5,000 digits": (add_value(b"9" * 5000), {"u2"}),
+    "2,000 levels": (add_value(nest_lists(2000)), {"u2"}),
+    "100,000 levels": (add_value(nest_lists(100_000)), {"u2"}),
+    "100,000 levels behind a lone surrogate": (add_value(rb'["\ud800",%s]' % nest_lists(100_000)), {"u2"}),
+    "100,000 levels behind a large number": (add_value(b"[1e400,%s]" % nest_lists(100_000)), {"u2"}),
+    "100,000 levels behind invalid UTF-8": (add_value(b'["\xff",%s]' % nest_lists(100_000)), {"u2"}),
+    "100,000 levels and another object": (add_value(nest_lists(100_000)) + b" \t" + A2, {"u2"}),
+    "100,000 levels and garbage": (add_value(nest_lists(100_000)) + b"garbage", {"u2"}),
+    "100,000 levels behind another object": (U2 + add_value(nest_lists(100_000)).replace(b"u2", b"u3"), {"u2"}),
+    "100,000 levels that are not closed": (add_value(b"[" * 100_000), set()),
+    "100,000 levels, the last not closed": (add_value(nest_lists(100_000))[:-1], set()),
+    "100,000 levels, broken behind them": (add_value(nest_lists(100_000))[:-1] + b",}" + A2, set()),
 }
 
 
@@ -201,12 +201,12 @@ def test_the_client_reads_the_first_value_of_each_line_and_so_do_we(data: bytes)
                 assert doubles(file.read_body(found[0])) == value
 
 
-@given(line=damaged(), offset=st.integers(0, 5))
+@given(line=damaged_lines(), offset=st.integers(0, 5))
 def test_the_pieces_of_any_line_tile_it_and_give_known_reasons(line: bytes, offset: int) -> None:
     line = line.replace(b"\n", b"") + b"\n"
     items = list(salvage_line(line, offset))
     assert items[0].offset == offset
-    assert_tiles([shifted(item, offset) for item in items], len(line))
+    assert_tiles([shift_offset(item, offset) for item in items], len(line))
     for item in items:
         if isinstance(item, Entry):
             assert item.flaw is None or item.flaw in FLAW_DESCRIPTIONS
@@ -215,13 +215,13 @@ def test_the_pieces_of_any_line_tile_it_and_give_known_reasons(line: bytes, offs
             assert item.reason
 
 
-def shifted(item: EntryOrScrap, offset: int) -> EntryOrScrap:
+def shift_offset(item: EntryOrScrap, offset: int) -> EntryOrScrap:
     if isinstance(item, Entry):
         return Entry(offset=item.offset - offset, size=item.size)
     return item._replace(offset=item.offset - offset)
 
 
-@given(raw=st.binary(max_size=40) | damaged())
+@given(raw=st.binary(max_size=40) | damaged_lines())
 def test_a_body_is_an_object_whatever_the_bytes(raw: bytes) -> None:
     assert isinstance(decode_body(raw), dict)
 
@@ -249,8 +249,8 @@ def test_bodies_hold_what_the_client_would_see() -> None:
         (b'{"a":"\xff","b":"\\ud800"}', "surrogate"),
         (rb'{"a":"\ud800","b":"' + b'\xff"}', "surrogate"),
         (b'{"a":1e400}', "number"),
-        (b'{"a":%s}' % nested(100_000), "deep"),
-        (b'{"a":%s,"b":"\xff"}' % nested(100_000), "deep"),
+        (b'{"a":%s}' % nest_lists(100_000), "deep"),
+        (b'{"a":%s,"b":"\xff"}' % nest_lists(100_000), "deep"),
     ],
 )
 def test_what_was_wrong_with_a_text_is_told(text: bytes, flaw: str | None) -> None:
@@ -271,7 +271,7 @@ def test_values_below_the_deepest_level_are_replaced_by_a_marker() -> None:
 
 
 def test_what_stands_behind_a_deep_value_is_kept() -> None:
-    assert decode_body(b'{"a":%s,"b":2}' % nested(100_000))["b"] == 2
+    assert decode_body(b'{"a":%s,"b":2}' % nest_lists(100_000))["b"] == 2
 
 
 @given(value=values)
@@ -362,7 +362,7 @@ def entry_of(line: bytes) -> Entry:
 @given(value=values)
 def test_a_field_of_any_type_leaves_the_others_alone(name: str, value: bytes) -> None:
     other = "cwd" if name != "cwd" else "version"
-    entry = entry_of(written([(name, value), (other, b'"here"'), ("subtype", b"[]")]))
+    entry = entry_of(write_pairs([(name, value), (other, b'"here"'), ("subtype", b"[]")]))
     assert getattr(entry, other) == "here"
 
 

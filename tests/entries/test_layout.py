@@ -364,7 +364,7 @@ def test_sessions_that_are_being_made_are_known_by_their_notes(tmp_path: Path) -
 
 
 @pytest.fixture
-def hidden(tmp_path: Path) -> Iterator[Path]:
+def locked_neighbor(tmp_path: Path) -> Iterator[Path]:
     """A config folder beside one that nobody may look into."""
     (tmp_path / "locked").mkdir()
     (tmp_path / "locked").chmod(0)
@@ -374,60 +374,60 @@ def hidden(tmp_path: Path) -> Iterator[Path]:
 
 
 @posix
-def test_a_config_folder_that_cannot_be_looked_at_is_not_a_missing_one(hidden: Path) -> None:
-    inside = hidden / "locked" / "claude"
-    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(inside)}, hidden) == [inside]
-    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(hidden / "none")}, hidden) == []
-    assert find_config_dirs({"CLAUDE_CONFIG_DIR": "a\0b"}, hidden) == []
+def test_a_config_folder_that_cannot_be_looked_at_is_not_a_missing_one(locked_neighbor: Path) -> None:
+    inside = locked_neighbor / "locked" / "claude"
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(inside)}, locked_neighbor) == [inside]
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(locked_neighbor / "none")}, locked_neighbor) == []
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": "a\0b"}, locked_neighbor) == []
 
 
 @posix
-def test_a_survey_tells_what_cannot_be_listed_from_what_is_not_there(hidden: Path) -> None:
+def test_a_survey_tells_what_cannot_be_listed_from_what_is_not_there(locked_neighbor: Path) -> None:
     survey = Survey()
     assert (
-        scan_folder(hidden / "locked", survey)
-        == scan_folder(hidden / "none", survey)
-        == scan_folder(hidden / "locked")
+        scan_folder(locked_neighbor / "locked", survey)
+        == scan_folder(locked_neighbor / "none", survey)
+        == scan_folder(locked_neighbor / "locked")
         == []
     )
-    assert survey.folders == [str(hidden / "locked"), str(hidden / "none")]
-    assert list(map(str, survey.unlisted)) == [f"{hidden / 'locked'}: Permission denied"]
-    assert survey.hides(str(hidden / "locked" / "any"))
-    assert survey.hides(str(hidden / "locked"))
-    assert not survey.hides(str(hidden / "locked-not"))
+    assert survey.folders == [str(locked_neighbor / "locked"), str(locked_neighbor / "none")]
+    assert list(map(str, survey.unlisted)) == [f"{locked_neighbor / 'locked'}: Permission denied"]
+    assert survey.hides(str(locked_neighbor / "locked" / "any"))
+    assert survey.hides(str(locked_neighbor / "locked"))
+    assert not survey.hides(str(locked_neighbor / "locked-not"))
 
 
 @posix
-def test_links_into_a_folder_that_cannot_be_looked_at_are_noted(hidden: Path) -> None:
-    project = hidden / "projects" / "-p"
+def test_links_into_a_folder_that_cannot_be_looked_at_are_noted(locked_neighbor: Path) -> None:
+    project = locked_neighbor / "projects" / "-p"
     project.mkdir(parents=True)
-    (hidden / "projects" / "-linked").symlink_to(hidden / "locked" / "project")
-    (project / f"{SID}.jsonl").symlink_to(hidden / "locked" / "session")
-    (project / "other.jsonl").symlink_to(hidden / "locked" / "other")
+    (locked_neighbor / "projects" / "-linked").symlink_to(locked_neighbor / "locked" / "project")
+    (project / f"{SID}.jsonl").symlink_to(locked_neighbor / "locked" / "session")
+    (project / "other.jsonl").symlink_to(locked_neighbor / "locked" / "other")
     survey = Survey()
-    assert list(list_session_files(hidden, survey)) == []
+    assert list(list_session_files(locked_neighbor, survey)) == []
     noted = {item.path for item in survey.unlisted}
-    assert noted == {str(hidden / "projects" / "-linked"), str(project / f"{SID}.jsonl")}
+    assert noted == {str(locked_neighbor / "projects" / "-linked"), str(project / f"{SID}.jsonl")}
     assert survey.others == []
     again = Survey()
-    assert list(list_transcripts(hidden, again)) == []
+    assert list(list_transcripts(locked_neighbor, again)) == []
     assert {item.path for item in again.unlisted} == noted
 
 
 @posix
-def test_a_path_is_missing_only_where_that_is_known(hidden: Path) -> None:
-    assert is_missing(hidden / "none")
-    assert is_missing(hidden / "none" / "below")
-    assert not is_missing(hidden)
-    assert not is_missing(hidden / "locked" / "any")
+def test_a_path_is_missing_only_where_that_is_known(locked_neighbor: Path) -> None:
+    assert is_missing(locked_neighbor / "none")
+    assert is_missing(locked_neighbor / "none" / "below")
+    assert not is_missing(locked_neighbor)
+    assert not is_missing(locked_neighbor / "locked" / "any")
 
 
 @posix
-def test_a_folder_that_must_be_listed_is_unreadable_where_it_cannot_be(hidden: Path) -> None:
-    assert [item.name for item in list_folder(hidden)] == ["locked"]
-    assert list_folder(hidden / "none") == []
+def test_a_folder_that_must_be_listed_is_unreadable_where_it_cannot_be(locked_neighbor: Path) -> None:
+    assert [item.name for item in list_folder(locked_neighbor)] == ["locked"]
+    assert list_folder(locked_neighbor / "none") == []
     with pytest.raises(Unreadable, match="locked: Permission denied"):
-        list_folder(hidden / "locked")
+        list_folder(locked_neighbor / "locked")
 
 
 def test_files_with_other_names_are_noted(tmp_path: Path) -> None:

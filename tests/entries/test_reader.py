@@ -181,6 +181,15 @@ def test_bytes_can_be_had_at_any_place(tmp_path: Path) -> None:
         source.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs a file of the kernel's that is read in parts")
+def test_bytes_that_the_system_returns_in_parts_are_read_completely() -> None:
+    source = FileSource(Path("/proc/self/smaps"))
+    try:
+        assert len(source.read(0, 10_000)) == 10_000
+    finally:
+        source.close()
+
+
 def test_reading_past_the_end_of_a_file_that_was_cut_is_said(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(ROW % b"a" + b"\n" + ROW % b"b" + b"\n")

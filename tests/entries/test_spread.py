@@ -19,7 +19,7 @@ needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 HERE = os.getpid()
 
 
-def doubled(share: Sequence[int]) -> list[int]:
+def double_numbers(share: Sequence[int]) -> list[int]:
     return [number * 2 for number in share]
 
 
@@ -30,17 +30,17 @@ def who(share: Sequence[int]) -> list[int]:
 def dies_elsewhere(share: Sequence[int]) -> list[int]:
     if os.getpid() != HERE:
         os.kill(os.getpid(), signal.SIGKILL)
-    return doubled(share)
+    return double_numbers(share)
 
 
 def fails_elsewhere(share: Sequence[int]) -> list[int]:
     if os.getpid() != HERE:
         raise OSError("no")
-    return doubled(share)
+    return double_numbers(share)
 
 
 def test_every_share_gives_its_result_in_order() -> None:
-    assert list(spread_work(doubled, list[int], [[1, 2], [3], [], [4]])) == [[2, 4], [6], [], [8]]
+    assert list(spread_work(double_numbers, list[int], [[1, 2], [3], [], [4]])) == [[2, 4], [6], [], [8]]
 
 
 @needs_fork

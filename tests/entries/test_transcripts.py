@@ -41,14 +41,14 @@ def put(folder: Path, name: str) -> Path:
     return path
 
 
-def listed(folder: Path) -> dict[str, TranscriptFile]:
+def map_transcripts(folder: Path) -> dict[str, TranscriptFile]:
     return {Path(item.path).relative_to(folder / "projects").as_posix(): item for item in list_transcripts(folder)}
 
 
 def test_files_of_every_layout_are_listed_and_others_are_not(tmp_path: Path) -> None:
     for name in (*LAYOUT, *OTHER):
         put(tmp_path, name)
-    found = listed(tmp_path)
+    found = map_transcripts(tmp_path)
     assert {name: (item.kind, item.session, item.agent) for name, item in found.items()} == LAYOUT
 
 
@@ -63,7 +63,7 @@ def test_a_listed_file_has_what_a_look_at_it_gives(tmp_path: Path) -> None:
 def test_folders_that_are_named_like_files_are_none(tmp_path: Path) -> None:
     for name in (f"-p/{ONE}.jsonl", "-p/agent-a.jsonl", f"-p/{ONE}/tool-results/out.txt"):
         (tmp_path / "projects" / name).mkdir(parents=True)
-    assert listed(tmp_path) == {}
+    assert map_transcripts(tmp_path) == {}
 
 
 def test_files_that_are_named_like_folders_are_none(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_files_that_are_named_like_folders_are_none(tmp_path: Path) -> None:
         put(tmp_path, name)
     put(tmp_path, "-r/ffffffff-0000-4000-8000-000000000001/subagents")
     put(tmp_path, "-s/ffffffff-0000-4000-8000-000000000001/tool-results")
-    assert listed(tmp_path) == {}
+    assert map_transcripts(tmp_path) == {}
 
 
 def test_nothing_is_listed_where_nothing_is(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_linked_files_are_listed_and_linked_folders_are_not_entered(tmp_path: Pa
     (project / f"{ONE}.jsonl").symlink_to(real)
     (project / f"{ONE}").symlink_to(project)
     (project / "subagents").symlink_to(project)
-    assert set(listed(tmp_path)) == {f"-p/{ONE}.jsonl"}
+    assert set(map_transcripts(tmp_path)) == {f"-p/{ONE}.jsonl"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -114,4 +114,4 @@ def test_links_that_lead_nowhere_or_in_circles_are_not_listed(tmp_path: Path) ->
     project.mkdir(parents=True)
     (project / f"{ONE}.jsonl").symlink_to(project / "nowhere")
     (project / "agent-loop.jsonl").symlink_to(project / "agent-loop.jsonl")
-    assert listed(tmp_path) == {}
+    assert map_transcripts(tmp_path) == {}

@@ -114,7 +114,7 @@ def test_a_writer_waits_for_a_long_write_of_a_client_without_locks(file: Path) -
 
 
 @pytest.fixture
-def limited() -> Iterator[Callable[[int], None]]:
+def limit_file_size() -> Iterator[Callable[[int], None]]:
     """Let files grow up to a size only, as a full disk would."""
     import resource
 
@@ -124,19 +124,19 @@ def limited() -> Iterator[Callable[[int], None]]:
 
 
 @posix
-def test_half_a_line_is_taken_back_when_the_disk_is_full(file: Path, limited: Callable[[int], None]) -> None:
-    limited(13)
+def test_half_a_line_is_taken_back_when_the_disk_is_full(file: Path, limit_file_size: Callable[[int], None]) -> None:
+    limit_file_size(13)
     with pytest.raises(TurnlogError, match=r"only 5 of 9 bytes.*disk full"):
         append_lines(file, b'{"b":22}\n', root=file.parent)
     assert file.read_bytes() == b'{"a":1}\n'
 
 
 @posix
-def test_half_a_line_stays_if_somebody_wrote_behind_it(file: Path, limited: Callable[[int], None]) -> None:
+def test_half_a_line_stays_if_somebody_wrote_behind_it(file: Path, limit_file_size: Callable[[int], None]) -> None:
     file.write_bytes(b"." * 20)
     with file.open("rb+", buffering=0) as opened:
         opened.seek(5)
-        limited(10)
+        limit_file_size(10)
         with pytest.raises(TurnlogError, match="only 5 of 9"):
             writer._write_at_end(opened.fileno(), b"123456789", file)
     assert file.read_bytes() == b"....." + b"12345" + b"." * 10

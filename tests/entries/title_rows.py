@@ -20,19 +20,19 @@ def write(path: Path, *rows: dict[str, Any] | bytes) -> Path:
     return path
 
 
-def said(text: Any, **fields: Any) -> dict[str, Any]:
+def build_prompt_row(text: Any, **fields: Any) -> dict[str, Any]:
     return {"parentUuid": None, **fields, "type": "user", "message": {"content": text}}
 
 
-def named(kind: str, title: Any) -> dict[str, Any]:
+def build_title_row(kind: str, title: Any) -> dict[str, Any]:
     return {"type": kind, TITLE_FIELDS[kind][0]: title}
 
 
 TEXTS = st.sampled_from(["a", "b", "", "<command-name>/clear</command-name>", "<bash-input>ls</bash-input>", "\ud800"])
 CONTENTS = TEXTS | st.lists(st.builds(lambda text: {"type": "text", "text": text}, TEXTS), max_size=2)
 FIELDS = st.sampled_from([{}, {"isSidechain": True}, {"isMeta": True}, {"origin": {"kind": "peer"}}, {"x": '"user"'}])
-USERS = st.builds(lambda content, fields: said(content, **fields), CONTENTS, FIELDS)
-TITLES = st.builds(named, st.sampled_from(list(TITLE_FIELDS)), TEXTS | st.none())
+USERS = st.builds(lambda content, fields: build_prompt_row(content, **fields), CONTENTS, FIELDS)
+TITLES = st.builds(build_title_row, st.sampled_from(list(TITLE_FIELDS)), TEXTS | st.none())
 SPACED = TITLES.map(lambda row: json.dumps(dict(reversed(row.items())), indent=None).encode())
 OTHERS = st.sampled_from([FILLER, {"type": "assistant", "message": {}}, b"[1]", b"{broken", b"", b'{"x":"ai-title"}'])
 ROWS = st.lists(USERS | TITLES | SPACED | OTHERS, max_size=9)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Turnlog
 from tests.cli.conftest import turnlog as turnlog_command
-from tests.cli.test_json_doc import documented, keys
+from tests.cli.test_json_doc import keys, list_documented_keys
 from tests.fleet.lakes import add_recorded, add_session, build_session
 
 turnlog = turnlog_command
@@ -33,18 +33,20 @@ def build(turnlog: Turnlog, source: Path, lake: Path, *options: str) -> str:
 
 def test_every_key_is_documented_and_printed(turnlog: Turnlog, source: Path, lake: Path) -> None:
     built = json.loads(build(turnlog, source, lake, "--json"))
-    assert {name.replace("rows.", "rows.*.").split(".*")[0] for name in keys(built)} <= documented("fleet build --json")
+    assert {name.replace("rows.", "rows.*.").split(".*")[0] for name in keys(built)} <= list_documented_keys(
+        "fleet build --json"
+    )
     report = json.loads(turnlog("fleet", "report", str(lake), "--json").out)
-    assert {*keys(report)} | {"unknown[].version", "unknown[].name", "unknown[].count"} == documented(
+    assert {*keys(report)} | {"unknown[].version", "unknown[].name", "unknown[].count"} == list_documented_keys(
         "fleet report --json"
     )
     answer = json.loads(turnlog("fleet", "sql", str(lake), "SELECT 1 AS one", "--json").out)
     assert (answer, {*keys(answer)}) == (
         {"columns": ["one"], "rows": [[1]], "is_cut": False},
-        documented("fleet sql --json"),
+        list_documented_keys("fleet sql --json"),
     )
     erased = json.loads(turnlog("fleet", "forget", str(lake), "ben", "--yes", "--json").out)
-    assert {*keys(erased)} == documented("fleet forget --json")
+    assert {*keys(erased)} == list_documented_keys("fleet forget --json")
 
 
 def test_the_report_shows_every_table(turnlog: Turnlog, source: Path, lake: Path) -> None:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.interop.case_rows import base, call, called, changed, content, image, raw, result, row, text, uid, without
+from tests.interop.case_rows import (
+    base,
+    build_calls,
+    call,
+    change_row,
+    content,
+    image,
+    raw,
+    result,
+    row,
+    text,
+    uid,
+    without,
+)
 from tests.interop.classify import Object
 
 STRANGE: Object = {"type": "wombat", "x": 1}
@@ -14,25 +27,25 @@ FOUND: Object = {"type": "web_search_tool_result", "tool_use_id": "s1", "content
 
 def block_cases() -> dict[str, bytes]:
     """Name and bytes of each file."""
-    made = messages() | blocks() | results() | orders() | calls() | thoughts() | served()
+    made = messages() | blocks() | results() | orders() | calls() | thoughts() | build_server_tool_cases()
     return {name: raw(rows) for name, rows in made.items()}
 
 
-def answered(**fields: Any) -> list[Object]:
+def build_with_result(**fields: Any) -> list[Object]:
     """A session with another first result."""
-    return called(call(), [result(**fields), result("c2")])
+    return build_calls(call(), [result(**fields), result("c2")])
 
 
 def using(**fields: Any) -> list[Object]:
     """A session with another first call."""
-    return called(call(**fields), [result(), result("c2")])
+    return build_calls(call(**fields), [result(), result("c2")])
 
 
 def messages() -> dict[str, list[Object]]:
     """Messages and contents of a wrong type, or empty."""
     return {
-        "message-string-user": changed(2, message="plain"),
-        "message-null-assistant": changed(3, message=None),
+        "message-string-user": change_row(2, message="plain"),
+        "message-null-assistant": change_row(3, message=None),
         "message-missing-user": without(base(), 2, "message"),
         "message-missing-leaf": without(base(), 5, "message"),
         "content-null-user": content(2, None),
@@ -70,18 +83,18 @@ def blocks() -> dict[str, list[Object]]:
 def results() -> dict[str, list[Object]]:
     """Results with strange contents."""
     return {
-        "result-null": answered(content=None),
-        "result-absent": answered(content=...),
-        "result-no-blocks": answered(content=[]),
-        "result-empty": answered(content=""),
-        "result-object": answered(content={"a": 1}),
-        "result-number": answered(content=5),
-        "result-texts-one-empty": answered(content=[text("x"), text(""), text("y")]),
-        "result-unknown-block": answered(content=[text("x"), STRANGE]),
-        "result-error-string": answered(is_error="true"),
-        "result-error-with-image": answered(is_error=True, content=[text("bad"), text("worse"), image()]),
-        "result-error-image-only": answered(is_error=True, content=[image()]),
-        "result-without-id": answered(tool_use_id=...),
+        "result-null": build_with_result(content=None),
+        "result-absent": build_with_result(content=...),
+        "result-no-blocks": build_with_result(content=[]),
+        "result-empty": build_with_result(content=""),
+        "result-object": build_with_result(content={"a": 1}),
+        "result-number": build_with_result(content=5),
+        "result-texts-one-empty": build_with_result(content=[text("x"), text(""), text("y")]),
+        "result-unknown-block": build_with_result(content=[text("x"), STRANGE]),
+        "result-error-string": build_with_result(is_error="true"),
+        "result-error-with-image": build_with_result(is_error=True, content=[text("bad"), text("worse"), image()]),
+        "result-error-image-only": build_with_result(is_error=True, content=[image()]),
+        "result-without-id": build_with_result(tool_use_id=...),
     }
 
 
@@ -89,16 +102,16 @@ def orders() -> dict[str, list[Object]]:
     """Texts and results in one row, and in several."""
     one, two, words = result(), result("c2"), text("x")
     return {
-        "order-reversed": called(call(), [two, one]),
-        "order-twice": called(call(), [one, result(content="again"), two]),
-        "order-text-first": called(call(), [words, one, two]),
-        "order-text-between": called(call(), [one, words, two]),
-        "order-text-last": called(call(), [one, two, words]),
-        "order-text-first-two-rows": called(call(), [words, one], [two]),
-        "order-text-in-the-second-row": called(call(), [one], [words, two]),
-        "order-prompt-between": called(call(), [one], "x", [two]),
-        "order-prompt-first": called(call(), "x", [one, two]),
-        "order-text-between-then-prompt": called(call(), [one, words, two], "y"),
+        "order-reversed": build_calls(call(), [two, one]),
+        "order-twice": build_calls(call(), [one, result(content="again"), two]),
+        "order-text-first": build_calls(call(), [words, one, two]),
+        "order-text-between": build_calls(call(), [one, words, two]),
+        "order-text-last": build_calls(call(), [one, two, words]),
+        "order-text-first-two-rows": build_calls(call(), [words, one], [two]),
+        "order-text-in-the-second-row": build_calls(call(), [one], [words, two]),
+        "order-prompt-between": build_calls(call(), [one], "x", [two]),
+        "order-prompt-first": build_calls(call(), "x", [one, two]),
+        "order-text-between-then-prompt": build_calls(call(), [one, words, two], "y"),
     }
 
 
@@ -112,7 +125,7 @@ def calls() -> dict[str, list[Object]]:
         "call-without-id": using(id=...),
         "call-empty-id": using(id=""),
         "call-number-id": using(id=1),
-        "call-number-id-on-both": called(call(id=1), [result(tool_use_id=1), result("c2")]),
+        "call-number-id-on-both": build_calls(call(id=1), [result(tool_use_id=1), result("c2")]),
         "call-without-name": using(name=...),
         "call-unknown-name": using(name="Zorgle"),
         "call-task": using(name="Task", input={"prompt": "p", "x": 1}),
@@ -147,7 +160,7 @@ def thoughts() -> dict[str, list[Object]]:
     }
 
 
-def served() -> dict[str, list[Object]]:
+def build_server_tool_cases() -> dict[str, list[Object]]:
     """Calls of the server's own tools."""
     advice: Object = {"type": "advisor_tool_result", "tool_use_id": "s1", "content": {"text": "x"}}
     other: Object = {"type": "mcp_tool_use", "id": "s1", "name": "x", "server_name": "s", "input": {}}

@@ -63,7 +63,7 @@ def raw(rows: list[Object]) -> bytes:
     return "".join(dump(value) + "\n" for value in rows).encode("utf-8", "surrogatepass")
 
 
-def changed(at: int, **fields: Any) -> list[Object]:
+def change_row(at: int, **fields: Any) -> list[Object]:
     """The session with fields of one row changed."""
     rows = base()
     rows[at] |= fields
@@ -94,7 +94,7 @@ def result(name: str = "c1", **fields: Any) -> Object:
     return {key: value for key, value in made.items() if value is not ...}
 
 
-def called(use: Object, *results: Any) -> list[Object]:
+def build_calls(use: Object, *results: Any) -> list[Object]:
     """The session with calls in a1 and a row for each given result content, instead of u2."""
     rows = base()
     rows[1]["message"]["content"] = [text("a1 text"), use, call(id="c2")]
@@ -120,14 +120,14 @@ def between(kind: str, **fields: Any) -> list[Object]:
     return [*rows[:4], extra, *rows[4:]]
 
 
-def branched() -> list[Object]:
+def build_branch() -> list[Object]:
     """The session with another branch below a1, numbered 11 and 12, before u2 in the file."""
     rows = base()
     branch = [row(11, 2, "user", "b2 text"), row(12, 11, "assistant", "b2 answer")]
     return [*rows[:2], *branch, *rows[2:]]
 
 
-def compacted(**metadata: Any) -> list[Object]:
+def build_compaction(**metadata: Any) -> list[Object]:
     """The session with a boundary (20), a summary (21) and an answer (22) behind it."""
     told = {"trigger": "manual", "preTokens": 1, **metadata}
     boundary = row(20, None, "system", subtype="compact_boundary", content="x", compactMetadata=told)

@@ -18,7 +18,7 @@ def client(version: str) -> Path:
     return (folder / version / "node_modules" / ".bin" / "claude").absolute()
 
 
-def missing(versions: tuple[str, ...] = (NEWEST, OLD)) -> list[str]:
+def list_missing_clients(versions: tuple[str, ...] = (NEWEST, OLD)) -> list[str]:
     """The versions that are not installed."""
     return [version for version in versions if not client(version).is_file()]
 

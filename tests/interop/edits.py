@@ -45,7 +45,7 @@ class Edit(NamedTuple):
         return self.command in COMMANDS
 
 
-def made(words: str) -> Work:
+def run_maker(words: str) -> Work:
     """A command that makes a new session from one."""
 
     def work(place: Place) -> Path:
@@ -58,10 +58,10 @@ def made(words: str) -> Work:
 def clone(options: str = "") -> Edit:
     """A way of cloning."""
     words = f"clone {options}".strip()
-    return Edit(words, made(words), portable="--portable" in options)
+    return Edit(words, run_maker(words), portable="--portable" in options)
 
 
-def stripped(options: str) -> Edit:
+def clone_stripped(options: str) -> Edit:
     """A way of cloning that leaves something out."""
     return clone(options)._replace(says_same=False)
 
@@ -69,7 +69,7 @@ def stripped(options: str) -> Edit:
 def fork(at: str, suits: Suits, options: str = "") -> Edit:
     """A way of forking."""
     words = f"fork --at {at} {options}".strip()
-    return Edit(words, made(words), says_same=False, portable="--portable" in options, suits=suits)
+    return Edit(words, run_maker(words), says_same=False, portable="--portable" in options, suits=suits)
 
 
 def forked_at_an_entry(place: Place) -> Path:
@@ -79,7 +79,7 @@ def forked_at_an_entry(place: Place) -> Path:
     return place.new_session("fork", place.session.stem, "--at", said[len(said) // 2])
 
 
-def packed(*options: str) -> Work:
+def pack_and_unpack(*options: str) -> Work:
     """Pack a session, forget it, and unpack it for another folder."""
 
     def work(place: Place) -> Path:
@@ -93,7 +93,7 @@ def packed(*options: str) -> Work:
     return work
 
 
-def moved(*options: str) -> Work:
+def move_project(*options: str) -> Work:
     """Let a session follow the folder of its project."""
 
     def work(place: Place) -> Path:
@@ -117,7 +117,7 @@ def undone(place: Place) -> Path:
     return place.session
 
 
-def repaired(sick: Callable[[list[bytes]], list[bytes]], *options: str) -> Work:
+def harm_and_repair(sick: Callable[[list[bytes]], list[bytes]], *options: str) -> Work:
     """Make a session sick, and repair it."""
 
     def work(place: Place) -> Path:
@@ -136,7 +136,7 @@ def torn(lines: list[bytes]) -> list[bytes]:
     return [*lines, b'{"type":"user","uuid":"']
 
 
-def glued(lines: list[bytes]) -> list[bytes]:
+def glue_lines(lines: list[bytes]) -> list[bytes]:
     """Two entries on one line."""
     at = len(lines) // 2
     return [*lines[:at], lines[at].rstrip(b"\r\n"), *lines[at + 1 :]]
@@ -150,7 +150,7 @@ def cut_off(lines: list[bytes]) -> list[bytes]:
     return [line for at, line in enumerate(lines) if at != middle[len(middle) // 2]]
 
 
-def unanswered(lines: list[bytes]) -> list[bytes]:
+def drop_results(lines: list[bytes]) -> list[bytes]:
     """The results of calls are gone."""
     return [line for line in lines if b'"tool_result"' not in line]
 
@@ -182,26 +182,26 @@ def _always(session: Session) -> bool:
 EDITS = (
     clone(),
     clone("--portable"),
-    stripped("--preset light"),
-    stripped("--preset standard"),
-    stripped("--preset heavy"),
-    stripped("--preset extreme"),
-    stripped("--preset standard --portable"),
-    stripped("--tools keep=1")._replace(suits=has_calls),
-    stripped("--tools truncate")._replace(suits=has_calls),
-    stripped("--tools remove")._replace(suits=has_calls),
-    stripped("--duplicates")._replace(suits=has_calls),
-    stripped("--stale-reads")._replace(suits=has_calls),
+    clone_stripped("--preset light"),
+    clone_stripped("--preset standard"),
+    clone_stripped("--preset heavy"),
+    clone_stripped("--preset extreme"),
+    clone_stripped("--preset standard --portable"),
+    clone_stripped("--tools keep=1")._replace(suits=has_calls),
+    clone_stripped("--tools truncate")._replace(suits=has_calls),
+    clone_stripped("--tools remove")._replace(suits=has_calls),
+    clone_stripped("--duplicates")._replace(suits=has_calls),
+    clone_stripped("--stale-reads")._replace(suits=has_calls),
     clone("--thinking remove"),
     clone("--thinking keep-last=1"),
     clone("--noise"),
-    stripped("--images 0"),
+    clone_stripped("--images 0"),
     clone("--for-model claude-haiku-5"),
     clone("--for-model other-provider"),
-    stripped("--compress offline --compress oldest=60% --to 35%"),
-    stripped("--compact offline --keep 0"),
-    stripped("--compact offline --keep 1")._replace(suits=has_turns),
-    stripped("--compact offline --keep 1 --portable")._replace(suits=has_turns),
+    clone_stripped("--compress offline --compress oldest=60% --to 35%"),
+    clone_stripped("--compact offline --keep 0"),
+    clone_stripped("--compact offline --keep 1")._replace(suits=has_turns),
+    clone_stripped("--compact offline --keep 1 --portable")._replace(suits=has_turns),
     fork("1", _always),
     fork("1", has_turns, "--portable"),
     Edit("fork --at UUID", forked_at_an_entry, says_same=False),
@@ -209,16 +209,16 @@ EDITS = (
     fork("compaction:1", has_compactions),
     fork("compaction:last", has_compactions),
     fork("compaction:last", has_compactions, "--portable"),
-    Edit("redact --clone", made("redact --clone --emails --homes"), says_same=False),
-    Edit("pack, unpack", packed()),
-    Edit("pack --redact, unpack", packed("--redact"), says_same=False),
-    Edit("move", moved()),
+    Edit("redact --clone", run_maker("redact --clone --emails --homes"), says_same=False),
+    Edit("pack, unpack", pack_and_unpack()),
+    Edit("pack --redact, unpack", pack_and_unpack("--redact"), says_same=False),
+    Edit("move", move_project()),
     Edit("undo", undone),
-    Edit("repair (a torn line)", repaired(torn)),
-    Edit("repair (two entries on a line)", repaired(glued)),
-    Edit("repair (a missing parent)", repaired(cut_off), says_same=False, suits=has_calls),
-    Edit("repair (calls without results)", repaired(unanswered), says_same=False, suits=has_calls),
-    Edit("repair --in-place (a torn line)", repaired(torn, "--in-place")),
+    Edit("repair (a torn line)", harm_and_repair(torn)),
+    Edit("repair (two entries on a line)", harm_and_repair(glue_lines)),
+    Edit("repair (a missing parent)", harm_and_repair(cut_off), says_same=False, suits=has_calls),
+    Edit("repair (calls without results)", harm_and_repair(drop_results), says_same=False, suits=has_calls),
+    Edit("repair --in-place (a torn line)", harm_and_repair(torn, "--in-place")),
 )
 
 

@@ -3,7 +3,7 @@
 The newest client resumes our test sessions; what it sends must be what turnlog says. The old client must
 resume every session that the newest resumes, and send the same where the session is one chain (elsewhere it
 loses parallel calls). Then turnlog makes and changes sessions in all its ways (`edits`), and both clients resume the
-results (`edited`).
+results (`edited_sessions`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.interop import edited
-from tests.interop.clients import NEWEST, ROOT, client, install, missing
+from tests.interop import edited_sessions
+from tests.interop.clients import NEWEST, ROOT, client, install, list_missing_clients
 from tests.interop.edits import EDITS
 from tests.interop.recordings import DATA, SETS, load, record
 from tests.interop.report import edit_table, table, write_docs, write_edits
@@ -28,7 +28,7 @@ SAMPLE = 25
 def main(words: list[str] | None = None) -> int:
     """Run the gate; 0 when nothing differs."""
     options = parse(words)
-    if wanted := missing():
+    if wanted := list_missing_clients():
         obstacle = install(wanted)
         if obstacle:
             ci = os.environ.get("CI") == "true"
@@ -61,7 +61,7 @@ def sessions(options: argparse.Namespace) -> tuple[int, int]:
 def edits(options: argparse.Namespace) -> tuple[int, int]:
     """Make and change sessions and resume the results; how many passed and failed."""
     chosen = tuple(edit for edit in EDITS if edit.name.startswith(options.edit or ""))
-    outcomes = edited.run(edited.tasks(chosen, None if options.all else options.edited), options.jobs)
+    outcomes = edited_sessions.run(edited_sessions.tasks(chosen, None if options.all else options.edited), options.jobs)
     print(edit_table(outcomes))
     for outcome in outcomes:
         if outcome.reason:
@@ -82,7 +82,10 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", choices=("sessions", "edits"), help="only this part")
     parser.add_argument("--edit", metavar="NAME", help="only edits whose name begins so")
     parser.add_argument(
-        "--edited", type=int, default=edited.SAMPLE, help="how many sessions for each edit (default: %(default)s)"
+        "--edited",
+        type=int,
+        default=edited_sessions.SAMPLE,
+        help="how many sessions for each edit (default: %(default)s)",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="clients at a time")
     parser.add_argument("--write-docs", action="store_true", help="write the results into docs/interop.md")

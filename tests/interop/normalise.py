@@ -62,8 +62,8 @@ def normalise(messages: Iterable[Object]) -> list[Object]:
     out: list[Object] = []
     for message in messages:
         role, blocks = unwrap(message)
-        _append(out, role, [kept for kept in map(meaning, blocks) if kept and kept.get("text") != NEXT])
-    return without_filler(paired(out))
+        _append(out, role, [kept for kept in map(select_meaning, blocks) if kept and kept.get("text") != NEXT])
+    return without_filler(drop_unpaired(out))
 
 
 def unwrap(message: Object) -> tuple[str, list[Object]]:
@@ -88,7 +88,7 @@ def clean(text: str) -> str:
     return "" if text.startswith(INJECTED) else text
 
 
-def meaning(block: Object) -> Object | None:
+def select_meaning(block: Object) -> Object | None:
     """The fields of a block that count, or None when nothing is left of it."""
     kind = block.get("type")
     if not isinstance(kind, str) or kind in IGNORED:
@@ -99,7 +99,7 @@ def meaning(block: Object) -> Object | None:
     if kind == "tool_use":
         return _call(block)
     if kind == "tool_result":
-        inner = [kept for kept in map(meaning, _blocks(block.get("content"))) if kept]
+        inner = [kept for kept in map(select_meaning, _blocks(block.get("content"))) if kept]
         failed = bool(block.get("is_error"))
         return {"type": kind, "tool_use_id": block.get("tool_use_id"), "content": inner, "is_error": failed}
     if kind in ("image", "document"):
@@ -117,7 +117,7 @@ def _call(block: Object) -> Object:
     return {"type": "tool_use", "id": block.get("id"), "name": alias, "input": given}
 
 
-def paired(messages: list[Object]) -> list[Object]:
+def drop_unpaired(messages: list[Object]) -> list[Object]:
     """Without calls that have no result and results that have no call (rule 7)."""
     blocks = [block for message in messages for block in message["content"]]
     results = [block for block in blocks if block["type"] == "tool_result"]

@@ -18,7 +18,7 @@ from tests.interop.recordings import DATA, SETS, Recording, load, record
 def main(names: list[str]) -> int:
     """Record the named sets, or all."""
     for name in names or [*SETS, "cases"]:
-        made = recorded_cases() if name == "cases" else recorded(name)
+        made = recorded_cases() if name == "cases" else record_anew(name)
         with (DATA / f"{name}.oracle.jsonl").open("w", encoding="utf-8", newline="\n") as out:
             out.writelines(entry.line() for entry in made)
         totals = Counter(entry.outcome for entry in made)
@@ -26,7 +26,7 @@ def main(names: list[str]) -> int:
     return 0
 
 
-def recorded(name: str) -> list[Recording]:
+def record_anew(name: str) -> list[Recording]:
     """The files that a set's recording names, recorded anew."""
     root = DATA / name
     known = [root / entry.file for entry in load(DATA / f"{name}.oracle.jsonl")]

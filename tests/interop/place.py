@@ -124,7 +124,7 @@ class Place:
 
     # -- the client
 
-    def resumed(self, client: Path, session: Path, limit: float = 60) -> Resumed:
+    def resume_copy(self, client: Path, session: Path, limit: float = 60) -> Resumed:
         """What a client sends when it resumes a session of this home; it works on a copy."""
         home = self.base / f"home-{client.parents[2].name}"
         shutil.copytree(self.home, home)

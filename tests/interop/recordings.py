@@ -65,14 +65,14 @@ def record(client: Path, root: Path, files: list[Path], jobs: int = 2, limit: fl
             messages=digests(got.messages),
             model=got.model,
             note=got.note,
-            unjudged=unjudged(raw),
+            unjudged=explain_weakness(raw),
         )
 
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(one, files))
 
 
-def unjudged(raw: bytes) -> str | None:
+def explain_weakness(raw: bytes) -> str | None:
     """Why a file proves little, or None."""
     for line in raw.splitlines():
         try:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.interop.clients import NEWEST, OLD
-from tests.interop.edited import Outcome
+from tests.interop.edited_sessions import Outcome
 from tests.interop.verdicts import Verdict
 
 START = "<!-- interop: written by scripts/interop.py --write-docs -->"

@@ -148,7 +148,7 @@ def stream_events(message: Object) -> list[tuple[str, Object]]:
     opening = {**message, "content": [], "stop_reason": None, "usage": usage}
     events: list[tuple[str, Object]] = [("message_start", {"message": opening}), ("ping", {})]
     for index, block in enumerate(message["content"]):
-        start, deltas = _streamed(block)
+        start, deltas = _stream_block(block)
         events.append(("content_block_start", {"index": index, "content_block": start}))
         events += [("content_block_delta", {"index": index, "delta": delta}) for delta in deltas]
         events.append(("content_block_stop", {"index": index}))
@@ -159,7 +159,7 @@ def stream_events(message: Object) -> list[tuple[str, Object]]:
     return events
 
 
-def _streamed(block: Object) -> tuple[Object, list[Object]]:
+def _stream_block(block: Object) -> tuple[Object, list[Object]]:
     if block["type"] == "text":
         return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in _parts(block["text"])]
     if block["type"] == "thinking":

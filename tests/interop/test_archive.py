@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.recordings import DATA
@@ -20,7 +20,7 @@ from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, ru
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing((NEWEST,))), reason="the newest client is not installed"),
+    pytest.mark.skipif(bool(list_missing_clients((NEWEST,))), reason="the newest client is not installed"),
 ]
 
 CLIENT = client(NEWEST)
@@ -41,7 +41,7 @@ def turnlog(home: Path, *words: str) -> None:
     subprocess.run([sys.executable, "-m", "turnlog", "archive", *words], env=env, check=True, stdout=subprocess.DEVNULL)
 
 
-def resumed(base: Path, path: Path, *, is_restored: bool) -> Resumed:
+def resume_archived(base: Path, path: Path, *, is_restored: bool) -> Resumed:
     """What the client sends; before, the session is archived, deleted with all that belongs to it, and restored."""
     name, raw = path.stem, path.read_bytes()
     with MockAnthropic() as mock:
@@ -66,7 +66,7 @@ def resumed(base: Path, path: Path, *, is_restored: bool) -> Resumed:
 def test_the_client_sends_the_same_for_a_restored_session(folder: str) -> None:
     path = largest(DATA / folder)
     with scratch_folder() as one, scratch_folder() as two:
-        plain, restored = resumed(one, path, is_restored=False), resumed(two, path, is_restored=True)
+        plain, restored = resume_archived(one, path, is_restored=False), resume_archived(two, path, is_restored=True)
         plain_text = re.sub(re.escape(str(one)), "", repr(plain.messages))
         restored_text = re.sub(re.escape(str(two)), "", repr(restored.messages))
     assert plain.outcome == restored.outcome == "sent"

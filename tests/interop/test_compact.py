@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.recordings import DATA
@@ -18,7 +18,7 @@ from turnlog.session.session import Session
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing()), reason="the clients are not installed"),
+    pytest.mark.skipif(bool(list_missing_clients()), reason="the clients are not installed"),
 ]
 
 CLIENT_NEWEST, CLIENT_OLD = client(NEWEST), client(OLD)
@@ -34,7 +34,7 @@ CASES = [
 ]
 
 
-def compacted(folder: Path, name: str, keep: int) -> Path:
+def write_compacted(folder: Path, name: str, keep: int) -> Path:
     source = max((DATA / "sessions" / name).rglob("????????-*.jsonl"), key=lambda path: path.stat().st_size)
     made = folder / source.name
     with Session.open(source) as session:
@@ -45,7 +45,7 @@ def compacted(folder: Path, name: str, keep: int) -> Path:
 
 @pytest.mark.parametrize(("name", "keep"), CASES)
 def test_the_newest_client_sends_the_summary_and_the_kept_turns(name: str, keep: int, tmp_path: Path) -> None:
-    made = compacted(tmp_path, name, keep)
+    made = write_compacted(tmp_path, name, keep)
     got = resume(CLIENT_NEWEST, made, 60)
     ours = messages_of(made) or []
     assert (got.outcome, got.status) == ("sent", 0)
@@ -56,7 +56,7 @@ def test_the_newest_client_sends_the_summary_and_the_kept_turns(name: str, keep:
 
 @pytest.mark.parametrize("name", ["2.1.325/agents", "2.1.29/compact"])
 def test_the_old_client_sends_the_summary_where_no_turns_are_kept(name: str, tmp_path: Path) -> None:
-    made = compacted(tmp_path, name, 0)
+    made = write_compacted(tmp_path, name, 0)
     got = resume(CLIENT_OLD, made, 60)
     assert (got.outcome, got.status) == ("sent", 0)
     assert difference(digests(got.messages), digests(messages_of(made) or [])) is None

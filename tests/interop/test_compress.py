@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit.test_compress_mark import compressed, conversation
+from tests.edit.test_compress_mark import compress_and_mark, conversation
 from tests.interop.clients import NEWEST, OLD, client
 from tests.interop.resume import resume
 from tests.session.build import SESSION
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.interop
 
 @pytest.mark.parametrize("version", [NEWEST, OLD])
 def test_all_turns_of_a_compressed_session_are_sent_without_its_mark(version: str, tmp_path: Path) -> None:
-    _, draft = compressed(conversation().session())
+    _, draft = compress_and_mark(conversation().session())
     data = b"".join(draft.iterate_lines())
     assert b"turnlog compressed the conversation above" in data
     path = tmp_path / f"{SESSION}.jsonl"

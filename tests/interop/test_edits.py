@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop import edited, report
+from tests.interop import edited_sessions, report
 from tests.interop.clients import NEWEST, OLD, ROOT
 from tests.interop.digest import difference, digests
-from tests.interop.edited import Outcome, Task
+from tests.interop.edited_sessions import Outcome, Task
 from tests.interop.edits import EDITS, Edit, clone, sample
 from tests.interop.place import Failed, Place
 from tests.interop.reader import messages_of
@@ -22,7 +22,7 @@ from turnlog.cli.table import COMMANDS
 
 pytestmark = pytest.mark.slow
 
-TASKS = edited.tasks(size=1)
+TASKS = edited_sessions.tasks(size=1)
 OUTCOMES = [
     Outcome("clone", "sessions/a.jsonl", "same", "resumed"),
     Outcome("clone", "sessions/b.jsonl", "same", "-"),
@@ -52,7 +52,7 @@ def test_the_names_of_edits_are_unique() -> None:
 
 
 def test_the_sample_of_an_edit_is_always_the_same_and_another_for_others() -> None:
-    files = edited.files()
+    files = edited_sessions.files()
     chosen = [sample(edit, files, 6) for edit in EDITS]
     assert chosen == [sample(edit, files[::-1], 6) for edit in EDITS]
     assert len({tuple(found) for found in chosen}) > len(EDITS) / 2
@@ -61,10 +61,10 @@ def test_the_sample_of_an_edit_is_always_the_same_and_another_for_others() -> No
 
 def test_the_old_client_is_asked_about_all_portable_results_and_some_others() -> None:
     asked: dict[str, list[bool]] = {}
-    for task in edited.tasks((clone(), clone("--portable")), 6):
+    for task in edited_sessions.tasks((clone(), clone("--portable")), 6):
         asked.setdefault(task.edit.name, []).append(task.with_old)
     assert {name: sum(found) for name, found in asked.items()} == {
-        "clone": edited.OLD_SAMPLE,
+        "clone": edited_sessions.OLD_SAMPLE,
         "clone --portable": 6,
     } or not asked
 
@@ -73,7 +73,7 @@ def test_an_edit_that_fails_is_told_with_the_words_of_the_program() -> None:
     def work(place: Place) -> Path:
         return place.new_session("fork", place.session.stem, "--at", "99")
 
-    outcome = edited.judged(Task(Edit("fork --at 99", work), edited.files()[0], False))
+    outcome = edited_sessions.judge_edit(Task(Edit("fork --at 99", work), edited_sessions.files()[0], False))
     assert outcome.newest == "NOT MADE"
     assert "this session has only turn 1" in (outcome.reason or "")
 
@@ -83,13 +83,13 @@ def test_an_edit_that_changes_what_is_said_without_being_meant_to_is_told() -> N
         place.rewrite(place.session.read_bytes().replace(b'"text"', b'"tixt"').replace(b'"content":"', b'"content":"x'))
         return place.session
 
-    file = next(file for file in edited.files() if "2.1.325/tools" in file)
-    outcome = edited.judged(Task(Edit("clone", work), file, False))
+    file = next(file for file in edited_sessions.files() if "2.1.325/tools" in file)
+    outcome = edited_sessions.judge_edit(Task(Edit("clone", work), file, False))
     assert "no longer says what its source says" in (outcome.reason or "")
 
 
 def test_a_command_that_makes_no_session_has_failed(tmp_path: Path) -> None:
-    place = Place(tmp_path / "place", DATA / edited.files()[0])
+    place = Place(tmp_path / "place", DATA / edited_sessions.files()[0])
     with pytest.raises(Failed, match="made 0 sessions"):
         place.new_session("show", place.session.stem)
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from tests.interop.clients import NEWEST, missing
+from tests.interop.clients import NEWEST, list_missing_clients
 from tests.interop.frames import RECORDED, record_frames
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing((NEWEST,))), reason="needs the real client"),
+    pytest.mark.skipif(bool(list_missing_clients((NEWEST,))), reason="needs the real client"),
 ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.interop.clients import NEWEST, OLD, client, missing
+from tests.interop.clients import NEWEST, OLD, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run, scratch_folder
 from tests.trace.recorder import Recorder
@@ -25,7 +25,9 @@ from turnlog.trace.wakes import count_wakes
 
 pytestmark = pytest.mark.interop
 VERSIONS = [
-    pytest.param(version, marks=pytest.mark.skipif(bool(missing((version,))), reason="this client is not installed"))
+    pytest.param(
+        version, marks=pytest.mark.skipif(bool(list_missing_clients((version,))), reason="this client is not installed")
+    )
     for version in (NEWEST, OLD)
 ]
 
@@ -97,15 +99,17 @@ class Home:
         """Wait until all that the hook has left is put and delivered."""
         until(
             lambda: (
-                (self.folder / "outbox.db").exists() and not count_wakes(self.folder).waiting and not self._pending()
+                (self.folder / "outbox.db").exists()
+                and not count_wakes(self.folder).waiting
+                and not self._count_pending_spans()
             )
         )
 
-    def _pending(self) -> int:
+    def _count_pending_spans(self) -> int:
         with Outbox.open(self.folder / "outbox.db") as outbox:
             return sum(item.pending_spans for item in outbox.list_statuses())
 
-    def expected(self) -> list[str]:
+    def list_expected_spans(self) -> list[str]:
         """The spans of the session when it is sent as a whole, to somebody who has none of them."""
         target = TraceTarget("whole", self.recorder.url, {})
         with Outbox.open(self.home / "outbox.db") as outbox:
@@ -135,7 +139,7 @@ def test_every_span_of_a_session_arrives_once(home: Home, version: str) -> None:
         home.ask(version, mock, "one more thing", "--continue")
     home.settle()
     arrived = home.recorder.spans
-    assert sorted(span["span"] for span in arrived) == home.expected()
+    assert sorted(span["span"] for span in arrived) == home.list_expected_spans()
     names = {span["name"] for span in arrived}
     assert {"invoke_agent claude-code", "invoke_agent general-purpose", "execute_tool Bash"} <= names
     outputs = [str(span["attributes"].get("output.value")) for span in arrived]
@@ -153,8 +157,8 @@ def test_a_backend_that_hangs_does_not_hold_up_the_client(home: Home, version: s
     home.recorder.default = 200
     home.recorder.closing.set()  # lets go of what hangs
     home.settle()
-    assert sorted({span["span"] for span in home.recorder.spans}) == home.expected()
-    assert home.recorder.changed == []
+    assert sorted({span["span"] for span in home.recorder.spans}) == home.list_expected_spans()
+    assert home.recorder.changed_spans == []
 
 
 def until(is_so: Callable[[], bool], seconds: float = 60) -> None:

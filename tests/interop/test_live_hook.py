@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, UUID, environment, scratch_folder
 from turnlog.live.board import Board
@@ -25,7 +25,9 @@ from turnlog.live.hook_reports import HookReports
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]
 VERSIONS = [
-    pytest.param(version, marks=pytest.mark.skipif(bool(missing((version,))), reason="this client is not installed"))
+    pytest.param(
+        version, marks=pytest.mark.skipif(bool(list_missing_clients((version,))), reason="this client is not installed")
+    )
     for version in (NEWEST, "2.1.45", "2.0.50")
 ]
 MAX_SECONDS = 120

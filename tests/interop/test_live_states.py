@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.interop.clients import NEWEST, client
-from tests.interop.live.judging import ALSO_RIGHT, read_board
 from tests.interop.live.replies import ANSWER, DONE, answer, call, run, say
 from tests.interop.live.screen import TrueState
 from tests.interop.live.scripts import SETTINGS
 from tests.interop.live.stage import Player, Stage
+from tests.interop.live.state_judge import ALSO_RIGHT, read_board
 from turnlog.live.board import Board
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]

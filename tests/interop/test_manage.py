@@ -16,7 +16,7 @@ from tests.interop.clients import NEWEST, client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, environment, furnish, judge, run
-from tests.session.build import recorded
+from tests.session.build import find_recording
 from turnlog.edit.open_signs import find_open_signs
 from turnlog.edit.rename import rename_session
 from turnlog.edit.session_target import find_target
@@ -38,7 +38,7 @@ class Place:
         os.utime(self.session, (1, 1))
         self.trash = Trash(base / "trash")
 
-    def resumed(self) -> tuple[str, list[dict[str, object]]]:
+    def resume_session(self) -> tuple[str, list[dict[str, object]]]:
         """What the client sends when it resumes the session; the session goes on."""
         with MockAnthropic() as mock:
             words = [str(client(NEWEST)), "-p", NEXT, "--resume", self.session.stem, "--model", MODEL]
@@ -54,38 +54,38 @@ class Place:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> list[Place]:
+def two_places(tmp_path: Path) -> list[Place]:
     """Two equal places."""
-    path = recorded("2.1.325/tui_basic")
+    path = find_recording("2.1.325/tui_basic")
     return [Place(tmp_path / name, path) for name in ("one", "other")]
 
 
-def spoken(messages: list[dict[str, object]]) -> str:
+def drop_paths(messages: list[dict[str, object]]) -> str:
     """Messages without the paths and times of the place where they were sent."""
     kept = [message for message in messages if message["role"] != "system"]
     return json.dumps(kept).replace("/one/", "/x/").replace("/other/", "/x/")
 
 
-def test_a_renamed_session_resumes_the_same_and_keeps_its_title_when_it_goes_on(made: list[Place]) -> None:
-    plain, named = made
+def test_a_renamed_session_resumes_the_same_and_keeps_its_title_when_it_goes_on(two_places: list[Place]) -> None:
+    plain, named = two_places
     rename_session(named.session, "Named by turnlog")
     tag_session(named.session, "urgent")
-    (_, expected), (outcome, messages) = plain.resumed(), named.resumed()
+    (_, expected), (outcome, messages) = plain.resume_session(), named.resume_session()
     assert outcome == "sent"
     assert [m["role"] for m in messages] == [m["role"] for m in expected]
-    assert spoken(messages)[:2000] == spoken(expected)[:2000]
+    assert drop_paths(messages)[:2000] == drop_paths(expected)[:2000]
     assert named.last() == {"custom-title": "Named by turnlog", "agent-name": "Named by turnlog", "tag": "urgent"}
     assert b"Named by turnlog" in named.session.read_bytes()[-20_000:]
 
 
-def test_a_deleted_session_is_gone_for_the_client_and_resumes_the_same_when_it_is_back(made: list[Place]) -> None:
-    plain, gone = made
+def test_a_deleted_session_is_gone_for_the_client_and_resumes_the_same_when_it_is_back(two_places: list[Place]) -> None:
+    plain, gone = two_places
     entry = delete_session(gone.session, gone.trash, force=True)
-    assert gone.resumed()[0] == "refused"
+    assert gone.resume_session()[0] == "refused"
     gone.trash.restore(entry)
-    (_, expected), (outcome, messages) = plain.resumed(), gone.resumed()
+    (_, expected), (outcome, messages) = plain.resume_session(), gone.resume_session()
     assert outcome == "sent"
-    assert spoken(messages)[:2000] == spoken(expected)[:2000]
+    assert drop_paths(messages)[:2000] == drop_paths(expected)[:2000]
 
 
 class Terminal:
@@ -117,9 +117,9 @@ class Terminal:
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_the_clients_own_list_shows_title_and_tag_and_a_running_client_is_not_disturbed_by_new_ones(
-    made: list[Place], tmp_path: Path
+    two_places: list[Place], tmp_path: Path
 ) -> None:
-    place, _ = made
+    place, _ = two_places
     rename_session(place.session, "Named by turnlog")
     tag_session(place.session, "urgent")
     with MockAnthropic() as mock:

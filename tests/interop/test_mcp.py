@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.interop.clients import NEWEST, OLD, ROOT, client, missing
+from tests.interop.clients import NEWEST, OLD, ROOT, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run, scratch_folder
 from tests.session.build import Build
@@ -24,8 +24,8 @@ PLUGIN = ROOT / "plugins" / "turnlog"
 PAST = "aaaaaaaa-1111-4111-8111-111111111111"
 LIMIT_SECONDS = 180
 SECRET = "sk-ant-" + "api03-" + "Qz7Lk2Vn9Xw4Rt8Yp3Bm6Gc1Hd5Jf0S" * 3 + "-AbCdEfAA"
-needs_new = pytest.mark.skipif(bool(missing((NEWEST,))), reason="the newest client is not installed")
-needs_old = pytest.mark.skipif(bool(missing((OLD,))), reason="the old client is not installed")
+needs_new = pytest.mark.skipif(bool(list_missing_clients((NEWEST,))), reason="the newest client is not installed")
+needs_old = pytest.mark.skipif(bool(list_missing_clients((OLD,))), reason="the old client is not installed")
 
 
 class Desk:

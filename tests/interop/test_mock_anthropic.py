@@ -37,7 +37,7 @@ def ask(words: str, **extra: Any) -> Object:
     return {"model": "m", "max_tokens": 100, "system": system, "tools": tools, "messages": messages, **extra}
 
 
-def said(mock: MockAnthropic, words: str, **extra: Any) -> str:
+def ask_for_text(mock: MockAnthropic, words: str, **extra: Any) -> str:
     return str(json.loads(post(mock, ask(words), **extra)[1])["content"][0]["text"])
 
 
@@ -47,7 +47,7 @@ def events(raw: str) -> list[Object]:
 
 def test_replies_come_in_order_and_then_by_default() -> None:
     with MockAnthropic({"conversations": [{"kind": "main", "replies": ["one"]}]}) as mock:
-        assert [said(mock, "hi"), said(mock, "again")] == ["one", "OK."]
+        assert [ask_for_text(mock, "hi"), ask_for_text(mock, "again")] == ["one", "OK."]
         assert [r["reply"] for r in mock.requests] == ["0/0", "default"]
 
 
@@ -61,7 +61,7 @@ def test_a_request_that_breaks_off_is_none() -> None:
 
 def test_the_last_reply_can_be_repeated() -> None:
     with MockAnthropic({"conversations": [{"replies": ["one"], "when_done": "repeat"}]}) as mock:
-        assert [said(mock, "hi"), said(mock, "hi")] == ["one", "one"]
+        assert [ask_for_text(mock, "hi"), ask_for_text(mock, "hi")] == ["one", "one"]
 
 
 def test_every_kind_of_block_is_streamed_in_parts() -> None:
@@ -95,21 +95,21 @@ def test_errors_and_broken_streams_are_followed_by_a_recovery() -> None:
         assert (status, json.loads(raw)["error"]["type"]) == (529, "overloaded_error")
         assert "message_stop" not in post(mock, ask("hi", stream=True))[1]
         assert events(post(mock, ask("hi", stream=True))[1])[-1]["type"] == "error"
-        assert said(mock, "hi") == "fine"
+        assert ask_for_text(mock, "hi") == "fine"
 
 
 def test_a_reply_can_quote_the_request() -> None:
     reply = {"content": [{"type": "text", "text": "got {{x}}"}], "capture": {"x": r"id: (\w+)"}}
     with MockAnthropic({"conversations": [{"last": "id: ", "replies": [reply]}]}) as mock:
-        assert said(mock, "id: abc7") == "got abc7"
+        assert ask_for_text(mock, "id: abc7") == "got abc7"
 
 
 def test_each_agent_has_its_own_place_in_the_replies() -> None:
     script = {"kind": "agent", "match": "ALPHA", "per_instance": True, "replies": ["a1", "a2"]}
     with MockAnthropic({"conversations": [script]}) as mock:
-        assert said(mock, "ALPHA one", headers=AGENT) == "a1"
-        assert said(mock, "ALPHA two", headers=AGENT) == "a1"
-        assert said(mock, "ALPHA one", headers=AGENT) == "a2"
+        assert ask_for_text(mock, "ALPHA one", headers=AGENT) == "a1"
+        assert ask_for_text(mock, "ALPHA two", headers=AGENT) == "a1"
+        assert ask_for_text(mock, "ALPHA one", headers=AGENT) == "a2"
 
 
 def test_requests_are_kept_without_the_key(tmp_path: Path) -> None:

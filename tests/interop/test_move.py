@@ -15,7 +15,7 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run
 from tests.interop.test_manage import Place, Terminal
-from tests.session.build import recorded
+from tests.session.build import find_recording
 from turnlog.edit.move.move import move_project
 from turnlog.edit.move.move_plan import plan_move
 from turnlog.edit.move.path_translation import PathTranslation
@@ -29,7 +29,7 @@ class Project:
     """A home with one session of a project, and the client in it."""
 
     def __init__(self, base: Path, name: str) -> None:
-        path = recorded(name)
+        path = find_recording(name)
         self.home, self.cwd = furnish(base, path, path.read_bytes(), path.stem)
         subprocess.run(["chmod", "-R", "u+w", str(base)], check=True)  # the recorded files are read-only
         self.config = self.home / ".claude"
@@ -45,7 +45,7 @@ class Project:
         move_project(plan_move(str(self.cwd), str(to), [self.config]), self.undo)
         self.cwd = to
 
-    def sent(self, *words: str) -> Resumed:
+    def resume_project(self, *words: str) -> Resumed:
         """What the client sends when it goes on."""
         with MockAnthropic() as mock:
             command = [str(client(NEWEST)), "-p", NEXT, *words, "--model", MODEL, "--output-format", "json"]
@@ -56,7 +56,7 @@ class Project:
         return found.path
 
 
-def spoken(got: Resumed, project: Project) -> list[dict[str, object]]:
+def drop_reminders(got: Resumed, project: Project) -> list[dict[str, object]]:
     """The messages without reminders of the place where they were sent."""
     text = json.dumps([message for message in got.messages if message["role"] != "system"])
     found: list[dict[str, object]] = json.loads(
@@ -70,9 +70,9 @@ def test_a_moved_session_is_continued_in_its_new_folder_with_the_same_messages(t
     plain, moved = Project(tmp_path / "one", name), Project(tmp_path / "two", name)
     moved.move(tmp_path / "two" / "else where" / "wébshop")
     own = moved.session().stem
-    expected, got = plain.sent("--resume", plain.session().stem), moved.sent("--continue")
+    expected, got = plain.resume_project("--resume", plain.session().stem), moved.resume_project("--continue")
     assert (expected.outcome, got.outcome) == ("sent", "sent")
-    assert spoken(got, moved) == spoken(expected, plain)
+    assert drop_reminders(got, moved) == drop_reminders(expected, plain)
     assert moved.session().stem == own  # it was continued, no other was begun
     assert NEXT.encode() in moved.session().read_bytes()
 
@@ -85,7 +85,7 @@ def test_without_the_move_and_after_its_undoing_a_new_session_is_begun_in_the_ne
     project.undo.undo_record(record)
     session = project.session()
     assert session.read_bytes() == before
-    got = project.sent("--continue")
+    got = project.resume_project("--continue")
     assert [message["role"] for message in got.messages if message["role"] != "system"] == ["user"]
     assert session.read_bytes() == before
 

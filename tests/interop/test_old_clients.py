@@ -125,7 +125,7 @@ def place(tmp_path: Path) -> Place:
 
 
 @contextmanager
-def running(place: Place, version: str) -> Iterator[Running]:
+def run_client(place: Place, version: str) -> Iterator[Running]:
     with MockAnthropic() as mock:
         found = Running(place, version, mock.url)
         try:
@@ -134,15 +134,15 @@ def running(place: Place, version: str) -> Iterator[Running]:
             found.end()
 
 
-def said(place: Place, path: Path) -> list[str]:
+def list_resumed_prompts(place: Place, path: Path) -> list[str]:
     """The prompts that the newest client sends when it resumes a session."""
-    got = place.resumed(client(NEWEST), path)
+    got = place.resume_copy(client(NEWEST), path)
     assert got.outcome == "sent"
     return [text for text in ("first words", "more words") if text in json.dumps(got.messages)]
 
 
 def test_a_deleted_session_comes_back_with_what_its_client_wrote_since(place: Place, version: str) -> None:
-    with running(place, version) as terminal:
+    with run_client(place, version) as terminal:
         session = terminal.say("first words")
         with pytest.raises(Failed, match=rf"\(process {terminal.pid}\) runs in its folder, and the session was used"):
             place.turnlog("delete", session.stem, "--yes")
@@ -150,11 +150,11 @@ def test_a_deleted_session_comes_back_with_what_its_client_wrote_since(place: Pl
         assert not session.exists()
         assert terminal.say("more words") == session
     place.turnlog("undelete", session.stem)
-    assert said(place, session) == ["first words", "more words"]
+    assert list_resumed_prompts(place, session) == ["first words", "more words"]
 
 
 def test_a_moved_session_comes_back_with_what_its_client_wrote_since(place: Place, version: str) -> None:
-    with running(place, version) as terminal:
+    with run_client(place, version) as terminal:
         session = terminal.say("first words")
         new = place.base / "renamed"
         with pytest.raises(Failed, match=f"process {terminal.pid}"):
@@ -163,11 +163,11 @@ def test_a_moved_session_comes_back_with_what_its_client_wrote_since(place: Plac
         assert not session.exists()
         assert terminal.say("more words") == session
     place.turnlog("undo", "--force")  # the client has also written the history and its state, which the move changed
-    assert said(place, session) == ["first words", "more words"]
+    assert list_resumed_prompts(place, session) == ["first words", "more words"]
 
 
 def test_an_old_session_can_be_deleted_while_a_client_has_another_one(place: Place, version: str) -> None:
-    with running(place, version) as terminal:
+    with run_client(place, version) as terminal:
         terminal.say("first words")
         make_older(place.session)  # some clients add a summary to other sessions
         place.turnlog("delete", place.session.stem, "--yes")

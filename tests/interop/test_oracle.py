@@ -17,7 +17,7 @@ CASES = {Path(entry.file).stem: entry for entry in load(DATA / "cases.oracle.jso
 
 
 @cache
-def made() -> dict[str, bytes]:
+def build_cases() -> dict[str, bytes]:
     return cases.cases()
 
 
@@ -36,7 +36,7 @@ def test_a_committed_session_is_the_one_that_was_recorded(name: str, entry: Reco
 @pytest.mark.parametrize("name", CASES)
 def test_a_hand_made_file_gives_the_messages_that_the_client_sent(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.jsonl"
-    path.write_bytes(made()[name])
+    path.write_bytes(build_cases()[name])
     found = disagreement(CASES[name], messages_of(path))
     if name in cases.KNOWN:
         assert found is not None, "turnlog agrees with the client now: take it from KNOWN"
@@ -45,7 +45,7 @@ def test_a_hand_made_file_gives_the_messages_that_the_client_sent(name: str, tmp
 
 
 def test_every_hand_made_file_is_recorded_as_it_is() -> None:
-    digests = {name: hashlib.sha256(raw).hexdigest() for name, raw in made().items()}
+    digests = {name: hashlib.sha256(raw).hexdigest() for name, raw in build_cases().items()}
     assert digests == {name: entry.sha256 for name, entry in CASES.items()}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.clients import NEWEST, client, missing
+from tests.interop.clients import NEWEST, client, list_missing_clients
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.recordings import DATA
@@ -19,7 +19,7 @@ from turnlog.edit.package.unpack import unpack_package
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(bool(missing((NEWEST,))), reason="the newest client is not installed"),
+    pytest.mark.skipif(bool(list_missing_clients((NEWEST,))), reason="the newest client is not installed"),
 ]
 
 SESSIONS = [
@@ -36,21 +36,21 @@ def largest(folder: Path) -> Path:
     return max(folder.rglob("????????-*.jsonl"), key=lambda path: path.stat().st_size)
 
 
-def resumed(home: Path, cwd: Path, name: str) -> Resumed:
+def resume_unpacked(home: Path, cwd: Path, name: str) -> Resumed:
     """What the client sends when it resumes a session."""
     with MockAnthropic() as mock:
         words = [str(client(NEWEST)), "-p", NEXT, "--resume", name, "--output-format", "json", "--model", MODEL]
         return judge(mock.requests, run(words, environment(home, mock.url), cwd, 60))
 
 
-def sent(found: Resumed, home: Path, cwd: Path) -> list[object]:
+def list_conversation(found: Resumed, home: Path, cwd: Path) -> list[object]:
     """The conversation, without where it was resumed."""
     kept = [message for message in found.messages if message["role"] != "system"]
     plain: list[object] = json.loads(json.dumps(kept).replace(str(cwd), "CWD").replace(str(home), "HOME"))
     return plain
 
 
-def unpacked(path: Path, base: Path, *, new_ids: bool) -> tuple[Path, Path, str]:
+def unpack_elsewhere(path: Path, base: Path, *, new_ids: bool) -> tuple[Path, Path, str]:
     """The session in another home, for another project: home, project, id."""
     home, cwd = base / "home" / "erin", base / "work" / "other place"
     for folder in (home / "tmp", cwd):
@@ -69,13 +69,15 @@ def test_the_client_sends_the_same_for_an_unpacked_session(folder: str) -> None:
     with scratch_folder() as one:
         plain_home, plain_cwd = furnish(one, path, path.read_bytes(), path.stem)
         settings = (plain_home / ".claude.json").read_bytes()
-        plain = resumed(plain_home, plain_cwd, path.stem)
+        plain = resume_unpacked(plain_home, plain_cwd, path.stem)
     assert plain.outcome == "sent"
     for new_ids in (False, True):
         with scratch_folder() as two:
-            home, cwd, name = unpacked(path, two, new_ids=new_ids)
+            home, cwd, name = unpack_elsewhere(path, two, new_ids=new_ids)
             (home / ".claude.json").write_bytes(settings)
-            moved = resumed(home, cwd, name)
+            moved = resume_unpacked(home, cwd, name)
         assert moved.outcome == "sent", f"new ids: {new_ids}"
-        assert len(sent(moved, home, cwd)) > 1
-        assert sent(moved, home, cwd) == sent(plain, plain_home, plain_cwd), f"new ids: {new_ids}"
+        assert len(list_conversation(moved, home, cwd)) > 1
+        assert list_conversation(moved, home, cwd) == list_conversation(plain, plain_home, plain_cwd), (
+            f"new ids: {new_ids}"
+        )

@@ -18,7 +18,7 @@ KEY = "sk-ant-test-secret"
 QUICK = RetryPolicy(attempts=4, first=0.001, longest=0.01)
 
 
-def scripted(*replies: Any) -> MockAnthropic:
+def script_server(*replies: Any) -> MockAnthropic:
     """A server that gives these replies (see `tests.interop.mock_anthropic`), one for each request."""
     return MockAnthropic({"conversations": [{"kind": "side", "replies": list(replies)}]})
 
@@ -54,7 +54,7 @@ class Raw:
             while True:
                 connection, _ = self._socket.accept()
                 with connection, suppress(OSError):
-                    self.requests.append(received(connection))
+                    self.requests.append(read_request(connection))
                     answer = next(self._answers, b"")
                     if isinstance(answer, float):
                         time.sleep(answer)
@@ -62,7 +62,7 @@ class Raw:
                         connection.sendall(answer)
 
 
-def received(connection: socket.socket) -> bytes:
+def read_request(connection: socket.socket) -> bytes:
     """A whole request."""
     data = b""
     while b"\r\n\r\n" not in data and (more := connection.recv(65536)):
@@ -97,7 +97,7 @@ def text_block(text: str, index: int = 0) -> bytes:
 
 
 @contextmanager
-def refusing() -> Iterator[str]:
+def find_closed_address() -> Iterator[str]:
     """An address where nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]

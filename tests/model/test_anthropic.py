@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 
-from tests.model.server import KEY, QUICK, START, STOP, Raw, endpoint, event, page, refusing, scripted, text_block
+from tests.model.server import (
+    KEY,
+    QUICK,
+    START,
+    STOP,
+    Raw,
+    endpoint,
+    event,
+    find_closed_address,
+    page,
+    script_server,
+    text_block,
+)
 from turnlog.model.answer import AnswerAssembler, fold_events
 from turnlog.model.anthropic import CHUNK_BYTES, AnthropicModel, _slice_pieces, connect_model
 from turnlog.model.cancel import Cancel
@@ -42,12 +54,12 @@ ASK = build_prompt_request("claude-test", "Hello?", system="Be brief.")
 FINE = page(START + text_block("fine") + STOP)
 
 
-def failing(status: int, kind: str = "api_error", **headers: str) -> dict[str, Any]:
+def build_failure(status: int, kind: str = "api_error", **headers: str) -> dict[str, Any]:
     return {"error": {"status": status, "type": kind, "message": "not now", "headers": headers}}
 
 
 def test_an_answer_is_folded_from_its_stream() -> None:
-    with scripted({"content": [{"type": "text", "text": "Hi there."}], "usage": {"output_tokens": 12}}) as server:
+    with script_server({"content": [{"type": "text", "text": "Hi there."}], "usage": {"output_tokens": 12}}) as server:
         answer = connect_model(endpoint(server.url), QUICK).complete(ASK)
     assert (answer.text, answer.stop_reason, answer.model) == ("Hi there.", "end_turn", "claude-test")
     assert answer.usage["output_tokens"] == 12
@@ -91,7 +103,7 @@ def test_thinking_calls_and_texts_come_as_events_and_as_blocks() -> None:
         {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py", "lines": [1, 2]}},
         {"type": "tool_use", "id": "t2", "name": "List", "input": {}},
     ]
-    with scripted({"content": blocks}) as server:
+    with script_server({"content": blocks}) as server:
         events = list(connect_model(endpoint(server.url)).stream(ASK))
     assert "".join(e.text for e in events if isinstance(e, ThinkingPart)) == "Let me see."
     assert "".join(e.text for e in events if isinstance(e, TextPart)) == "I look."
@@ -105,7 +117,7 @@ def test_thinking_calls_and_texts_come_as_events_and_as_blocks() -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_a_failure_that_passes_is_tried_again(status: int) -> None:
-    with scripted(failing(status), failing(status), "At last.") as server:
+    with script_server(build_failure(status), build_failure(status), "At last.") as server:
         events = list(connect_model(endpoint(server.url), QUICK).stream(ASK))
     assert [e.attempt for e in events if isinstance(e, RetryStarted)] == [2, 3]
     assert fold_events(events).text == "At last."
@@ -122,7 +134,7 @@ def test_a_failure_that_passes_is_tried_again(status: int) -> None:
     ],
 )
 def test_a_request_that_is_not_accepted_is_not_sent_again(status: int, kind: str, made: type[ModelError]) -> None:
-    with scripted(failing(status, kind), "never") as server:
+    with script_server(build_failure(status, kind), "never") as server:
         with pytest.raises(made, match="not now") as caught:
             connect_model(endpoint(server.url), QUICK).complete(ASK)
         assert len(server.requests) == 1
@@ -132,14 +144,14 @@ def test_a_request_that_is_not_accepted_is_not_sent_again(status: int, kind: str
 
 
 def test_trying_ends_after_the_attempts() -> None:
-    with scripted(*[failing(529, "overloaded_error")] * 9) as server:
+    with script_server(*[build_failure(529, "overloaded_error")] * 9) as server:
         with pytest.raises(ServerBusy, match="529"):
             connect_model(endpoint(server.url), QUICK).complete(ASK)
         assert len(server.requests) == QUICK.attempts
 
 
 def test_the_server_says_how_long_to_wait() -> None:
-    with scripted(failing(429, "rate_limit_error", **{"retry-after": "0.3"}), "Now.") as server:
+    with script_server(build_failure(429, "rate_limit_error", **{"retry-after": "0.3"}), "Now.") as server:
         began = time.monotonic()
         events = list(connect_model(endpoint(server.url), QUICK).stream(ASK))
         took = time.monotonic() - began
@@ -150,7 +162,7 @@ def test_the_server_says_how_long_to_wait() -> None:
 
 def test_a_server_that_wants_hours_is_not_waited_for() -> None:
     with (
-        scripted(failing(429, "rate_limit_error", **{"retry-after": "7200"})) as server,
+        script_server(build_failure(429, "rate_limit_error", **{"retry-after": "7200"})) as server,
         pytest.raises(RateLimited) as caught,
     ):
         connect_model(endpoint(server.url), QUICK).complete(ASK)
@@ -168,15 +180,15 @@ def test_a_server_that_wants_hours_is_not_waited_for() -> None:
     ],
 )
 def test_a_time_to_wait_comes_in_several_forms(name: str, value: str, low: float, high: float) -> None:
-    with scripted(failing(529, **{name: value})) as server, pytest.raises(ServerBusy) as caught:
+    with script_server(build_failure(529, **{name: value})) as server, pytest.raises(ServerBusy) as caught:
         AnthropicModel(endpoint(server.url)).complete(ASK)
     assert caught.value.retry_after is not None
     assert low <= caught.value.retry_after <= high
 
 
 def test_the_server_has_the_last_word_on_trying_again() -> None:
-    with scripted(
-        failing(500, **{"x-should-retry": "false"}), failing(400, **{"x-should-retry": "true"}), "Ok"
+    with script_server(
+        build_failure(500, **{"x-should-retry": "false"}), build_failure(400, **{"x-should-retry": "true"}), "Ok"
     ) as server:
         with pytest.raises(RequestRejected):
             connect_model(endpoint(server.url), QUICK).complete(ASK)
@@ -185,24 +197,24 @@ def test_the_server_has_the_last_word_on_trying_again() -> None:
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3, 5, 6])
 def test_an_answer_that_is_cut_is_an_error_and_begins_anew(after: int) -> None:
-    with scripted({"content": [{"type": "text", "text": "abcdef"}], "drop_after": after}, "whole") as server:
+    with script_server({"content": [{"type": "text", "text": "abcdef"}], "drop_after": after}, "whole") as server:
         with pytest.raises(AnswerBrokenOff, match="ended before the answer"):
             AnthropicModel(endpoint(server.url)).complete(ASK)
         assert len(server.requests) == 1
-    with scripted({"content": [{"type": "text", "text": "abcdef"}], "drop_after": after}, "whole") as server:
+    with script_server({"content": [{"type": "text", "text": "abcdef"}], "drop_after": after}, "whole") as server:
         assert connect_model(endpoint(server.url), QUICK).complete(ASK).text == "whole"
 
 
 def test_a_key_that_a_gateway_repeats_is_not_told() -> None:
     refusal = {"status": 401, "type": "authentication_error", "message": f"Received key {KEY}, which is unknown"}
-    with scripted({"error": refusal}) as server, pytest.raises(KeyRejected, match=r"Received key \[key\], which"):
+    with script_server({"error": refusal}) as server, pytest.raises(KeyRejected, match=r"Received key \[key\], which"):
         connect_model(endpoint(server.url), QUICK).complete(ASK)
 
 
 def test_what_came_of_a_cut_answer_can_be_kept() -> None:
     folding = AnswerAssembler()
     with (
-        scripted({"content": [{"type": "text", "text": "abcdef"}], "drop_after": 5}) as server,
+        script_server({"content": [{"type": "text", "text": "abcdef"}], "drop_after": 5}) as server,
         suppress(AnswerBrokenOff),
     ):
         for event in AnthropicModel(endpoint(server.url)).stream(ASK):
@@ -213,13 +225,13 @@ def test_what_came_of_a_cut_answer_can_be_kept() -> None:
 
 
 def test_an_error_in_the_middle_of_an_answer_is_tried_again_if_it_passes() -> None:
-    with scripted({"content": [{"type": "text", "text": "abc"}], "stream_error": {"after": 3}}, "whole") as server:
+    with script_server({"content": [{"type": "text", "text": "abc"}], "stream_error": {"after": 3}}, "whole") as server:
         events = list(connect_model(endpoint(server.url), QUICK).stream(ASK))
     assert any(isinstance(event, RetryStarted) and "Overloaded" in event.reason for event in events)
     assert fold_events(events).text == "whole"
     refused = {"after": 3, "type": "invalid_request_error", "message": "no"}
     reply = {"content": [{"type": "text", "text": "abc"}], "stream_error": refused}
-    with scripted(reply) as server, pytest.raises(RequestRejected, match="no"):
+    with script_server(reply) as server, pytest.raises(RequestRejected, match="no"):
         connect_model(endpoint(server.url), QUICK).complete(ASK)
 
 
@@ -300,7 +312,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def test_nobody_listens() -> None:
-    with refusing() as url, pytest.raises(ServerUnreachable, match="can't be reached"):
+    with find_closed_address() as url, pytest.raises(ServerUnreachable, match="can't be reached"):
         connect_model(endpoint(url), QUICK).complete(ASK)
 
 
@@ -317,13 +329,13 @@ def test_a_server_that_says_nothing_is_left_in_time() -> None:
 
 
 def test_a_slow_answer_is_no_failure_as_long_as_something_comes() -> None:
-    with scripted({"content": [{"type": "text", "text": "slow"}], "pace": 0.06}) as server:
+    with script_server({"content": [{"type": "text", "text": "slow"}], "pace": 0.06}) as server:
         assert AnthropicModel(endpoint(server.url, silence=0.3)).complete(ASK).text == "slow"
 
 
 def test_a_giant_answer_comes_whole() -> None:
     text = "0123456789äöü漢字\n" * 200_000
-    with scripted({"content": [{"type": "text", "text": text}]}) as server:
+    with script_server({"content": [{"type": "text", "text": text}]}) as server:
         assert AnthropicModel(endpoint(server.url)).complete(ASK).text == text
 
 
@@ -347,7 +359,7 @@ def test_half_a_surrogate_pair_can_be_sent() -> None:
 def test_another_thread_can_cancel_while_the_answer_comes_and_while_it_is_waited_for() -> None:
     for reply in ({"content": [{"type": "text", "text": "x" * 30}], "pace": 5}, {"content": [], "delay": 5}):
         cancel = Cancel()
-        with scripted(reply) as server:
+        with script_server(reply) as server:
             threading.Timer(0.2, cancel.set).start()
             began = time.monotonic()
             with pytest.raises(RequestCancelled):
@@ -357,7 +369,7 @@ def test_another_thread_can_cancel_while_the_answer_comes_and_while_it_is_waited
 
 def test_a_pause_can_be_cancelled_and_nothing_is_asked_any_more() -> None:
     cancel = Cancel()
-    with scripted(failing(529), "never") as server:
+    with script_server(build_failure(529), "never") as server:
         threading.Timer(0.2, cancel.set).start()
         with pytest.raises(RequestCancelled):
             RetryingModel(AnthropicModel(endpoint(server.url)), RetryPolicy(first=20)).complete(ASK, cancel)
@@ -367,7 +379,7 @@ def test_a_pause_can_be_cancelled_and_nothing_is_asked_any_more() -> None:
 
 
 def test_a_stream_that_is_closed_ends_its_connection() -> None:
-    with scripted({"content": [{"type": "text", "text": "abc"}], "pace": 0.05}) as server:
+    with script_server({"content": [{"type": "text", "text": "abc"}], "pace": 0.05}) as server:
         events: Any = connect_model(endpoint(server.url)).stream(ASK)
         assert isinstance(next(events), AnswerStarted)
         events.close()
@@ -375,7 +387,7 @@ def test_a_stream_that_is_closed_ends_its_connection() -> None:
 
 
 def test_tokens_are_counted_by_the_server() -> None:
-    with scripted() as server:
+    with script_server() as server:
         assert connect_model(endpoint(server.url)).count_tokens(ASK) > 5
         assert "max_tokens" not in server.requests[0]["body"]
     with Raw(
@@ -387,7 +399,7 @@ def test_tokens_are_counted_by_the_server() -> None:
 
 
 def test_several_threads_may_ask_one_model() -> None:
-    with scripted(*["x"] * 12) as server:
+    with script_server(*["x"] * 12) as server:
         model, found = connect_model(endpoint(server.url), QUICK), list[str]()
         threads = [threading.Thread(target=lambda: found.append(model.complete(ASK).text)) for _ in range(12)]
         for thread in threads:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.model.server import KEY, QUICK, START, STOP, endpoint, page, received, text_block
+from tests.model.server import KEY, QUICK, START, STOP, endpoint, page, read_request, text_block
 from turnlog.model.anthropic import connect_model
 from turnlog.model.failures import RequestRejected
 from turnlog.model.request import build_prompt_request
@@ -48,7 +48,7 @@ def server(certificate: Path) -> Iterator[tuple[int, list[bytes]]]:
             while True:
                 plain, _ = listening.accept()
                 with plain, suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
-                    seen.append(received(connection))
+                    seen.append(read_request(connection))
                     connection.sendall(page(START + text_block("safe") + STOP))
 
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -72,22 +72,22 @@ class Receiver:
         self._thread.join(5)
 
     @property
-    def accepted(self) -> list[Received]:
+    def accepted_requests(self) -> list[Received]:
         """The requests that were accepted, in order."""
         return [request for request in self.requests if request.is_accepted]
 
     @property
     def ids(self) -> list[str]:
         """The ids of the messages that were accepted; a repeat is in it twice."""
-        return [request.id for request in self.accepted]
+        return [request.id for request in self.accepted_requests]
 
     def wait(self, *, requests: int = 0, accepted: int = 0, seconds: float = 60) -> None:
         """Wait until so many requests have come, and so many were accepted."""
         with self.news:
             arrived = self.news.wait_for(
-                lambda: len(self.requests) >= requests and len(self.accepted) >= accepted, timeout=seconds
+                lambda: len(self.requests) >= requests and len(self.accepted_requests) >= accepted, timeout=seconds
             )
-        assert arrived, f"{len(self.requests)} requests, {len(self.accepted)} accepted"
+        assert arrived, f"{len(self.requests)} requests, {len(self.accepted_requests)} accepted"
 
     def take(self, path: str, headers: dict[str, str], body: bytes) -> Reply:
         """Keep a request, and choose the reply."""

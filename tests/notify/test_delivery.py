@@ -337,7 +337,7 @@ def test_no_fault_loses_a_message_or_repeats_it_under_another_id(tmp_path: Path)
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "tests.notify.killing", *words], cwd=ROOT)
+    return subprocess.Popen([sys.executable, "-m", "tests.notify.kill_steps", *words], cwd=ROOT)
 
 
 def count_waiting(folder: Path) -> int:

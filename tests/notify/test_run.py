@@ -116,9 +116,9 @@ def test_a_session_that_asks_is_reported_once_also_after_a_restart(desk: Desk) -
             receiver.wait(accepted=2)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=30)
-    assert [request.document["session_id"] for request in receiver.accepted] == [name, second]
-    assert receiver.accepted[0].document["headline"] == "Needs you: session 1"
-    assert "which one?" in receiver.accepted[0].document["body"]
+    assert [request.document["session_id"] for request in receiver.accepted_requests] == [name, second]
+    assert receiver.accepted_requests[0].document["headline"] == "Needs you: session 1"
+    assert "which one?" in receiver.accepted_requests[0].document["body"]
     assert "Needs you: session 1" in out
     assert "hook (webhook http://127.0.0.1:" in err
 
@@ -145,7 +145,7 @@ def test_the_cost_of_a_session_and_of_the_day_are_reported(desk: Desk) -> None:
         desk.configure(hook(receiver.url, session_cost="1", daily_cost="2", on='["cost"]'))
         with desk.run():
             receiver.wait(accepted=2)
-    found = {request.document["headline"] for request in receiver.accepted}
+    found = {request.document["headline"] for request in receiver.accepted_requests}
     assert "Cost limit: session 1" in found
     assert any(headline.startswith("Today's sessions cost $") for headline in found)
 
@@ -231,7 +231,7 @@ class Script:
         return found
 
 
-def waiting(path: str = "/a.jsonl", since: str = "t1", **facts: Any) -> SessionSnapshot:
+def build_waiting_session(path: str = "/a.jsonl", since: str = "t1", **facts: Any) -> SessionSnapshot:
     own = {"project": "/code", "column": "needs", "state": "waiting", "words": "asks", "is_sure": True, **facts}
     return SessionSnapshot(path, path[1:2], "A title", since=since, **own)
 
@@ -259,7 +259,7 @@ def test_quiet_hours_hold_messages_back_until_they_end(tmp_path: Path) -> None:
     clock = [at("16T23:00")]
     with NotifyQueue(tmp_path, lambda: clock[0]) as queue:
         notifier, source = make(queue, clock, quiet=parse_quiet_hours("22:00-07:00"))
-        source.next = [waiting()]
+        source.next = [build_waiting_session()]
         notifier.run_round()
         clock[0] = at("16T23:30")
         notifier.run_round()
@@ -278,7 +278,7 @@ def test_the_local_clock_decides_about_quiet_hours() -> None:
 def test_projects_that_are_off_are_not_reported(tmp_path: Path) -> None:
     with NotifyQueue(tmp_path) as queue:
         notifier, source = make(queue, [time.time()], projects=(("/secret", False),))
-        source.next = [waiting("/a", project="/secret/x"), waiting("/b", project="/open")]
+        source.next = [build_waiting_session("/a", project="/secret/x"), build_waiting_session("/b", project="/open")]
         notifier.run_round()
         assert [notice.session_id for notice in drain(queue)] == ["b"]
 
@@ -287,7 +287,7 @@ def test_each_channel_gets_its_own_amount_of_text(tmp_path: Path) -> None:
     channels = (NotifyChannel("hook", "webhook", "none"), NotifyChannel("desk", "desktop", "text"))
     with NotifyQueue(tmp_path) as queue:
         notifier, source = make(queue, [time.time()], channels=channels)
-        source.next = [waiting()]
+        source.next = [build_waiting_session()]
         notifier.run_round()
         (bare,), (full,) = drain(queue), drain(queue, "desk")
     assert (bare.headline, bare.title) == ("A session needs you", None)
@@ -299,7 +299,7 @@ def test_costs_are_reported_for_a_session_and_for_the_day(tmp_path: Path) -> Non
     clock = [time.time()]
     with NotifyQueue(tmp_path) as queue:
         notifier, source = make(queue, clock, session_cost=5.0, daily_cost=20.0)
-        source.next = [waiting(column="working", state="running")]
+        source.next = [build_waiting_session(column="working", state="running")]
         notifier.run_round()
         for session, today in ((1.0, 3.0), (6.0, 19.0), (7.0, 21.0), (8.0, 30.0)):
             notifier.costs = CostReading({"a": session}, "2026-11-16", today)
@@ -313,7 +313,7 @@ def test_costs_are_reported_for_a_session_and_for_the_day(tmp_path: Path) -> Non
 def test_what_could_not_be_stored_is_stored_in_the_next_round(tmp_path: Path) -> None:
     with NotifyQueue(tmp_path) as queue:
         notifier, source = make(queue, [time.time()])
-        source.next = [waiting()]
+        source.next = [build_waiting_session()]
         locker = NotifyQueue(tmp_path)
         queue._db.set_busy_timeout(1)
         locker._db.execute("BEGIN IMMEDIATE")
@@ -347,7 +347,7 @@ def test_a_server_that_hangs_does_not_delay_another_channel(tmp_path: Path) -> N
 
     config = NotifyConfig(channels=(NotifyChannel("slow", "webhook"), NotifyChannel("fast", "webhook")))
     source = Script()
-    source.next = [waiting()]
+    source.next = [build_waiting_session()]
     threads = NotifierThreads(config, tmp_path, source, send=send)
     runner = threading.Thread(target=threads.run, args=[arrived.is_set])
     runner.start()

@@ -11,7 +11,7 @@ import tomllib
 import pytest
 
 import turnlog.plugins
-from tests.cli.test_json_doc import documented, keys
+from tests.cli.test_json_doc import keys, list_documented_keys
 from tests.plugins.conftest import GROUPS, Packages, issue_call
 from tests.session.build import ROOT
 from turnlog.plugin_lookup import PLUGIN_KINDS
@@ -88,7 +88,7 @@ def test_the_checks_pass_and_the_tests_of_the_page_run(machine: Packages) -> Non
 
 
 def test_every_key_of_plugins_is_documented_and_printed(machine: Packages) -> None:
-    assert set(keys(json.loads(machine.run("plugins", "--json").stdout))) == documented("plugins")
+    assert set(keys(json.loads(machine.run("plugins", "--json").stdout))) == list_documented_keys("plugins")
 
 
 @pytest.mark.slow

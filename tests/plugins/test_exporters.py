@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.plugins.conftest import Packages, issue_call
-from tests.session.build import recorded
+from tests.session.build import find_recording
 from turnlog.errors import BrokenPlugin
 from turnlog.export.formats import iter_exported_bytes
 from turnlog.export.material import ExportChoice, ExportMaterial
@@ -150,7 +150,7 @@ def test_two_packages_with_one_format_are_both_named_and_neither_is_used(machine
 @pytest.mark.parametrize("name", ["2.1.325/agents", "2.1.325/tools", "2.1.325/compact"])
 @pytest.mark.parametrize("choice", [ExportChoice(SHOW_EVERYTHING, all_branches=True), ExportChoice(first=1, last=1)])
 def test_a_document_is_the_json_model(name: str, choice: ExportChoice) -> None:
-    with Session.open(recorded(name)) as session:
+    with Session.open(find_recording(name)) as session:
         model = json.loads(b"".join(iter_exported_bytes("json", ExportMaterial(session, choice))))
         document = ExportDocument(ExportMaterial(session, choice))
         assert document.session == model["session"]

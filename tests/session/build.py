@@ -21,7 +21,7 @@ HERE: Any = object()
 Line = dict[str, Any]
 
 
-def recorded(name: str) -> Path:
+def find_recording(name: str) -> Path:
     """A recorded session of the real client, by the beginning of its path: `2.1.325/tools`."""
     return next(iter(sorted(DATA.glob(f"sessions/{name}*/projects/*/????????-*.jsonl")) or [DATA / name]))
 
@@ -33,15 +33,15 @@ def variant(name: str) -> Path:
 
 def genuine(name: str) -> Session:
     """A recorded session in memory, without its sub-agents' files."""
-    return Session.from_bytes(recorded(name).read_bytes())
+    return Session.from_bytes(find_recording(name).read_bytes())
 
 
-def edited(name: str) -> Session:
+def open_variant(name: str) -> Session:
     """A recorded session that was edited by hand, in memory."""
     return Session.from_bytes(variant(name).read_bytes())
 
 
-def encoded(lines: list[Line]) -> bytes:
+def encode_lines(lines: list[Line]) -> bytes:
     """Lines as the client writes them."""
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
 
@@ -156,7 +156,7 @@ class Build:
 
     def data(self) -> bytes:
         """The file."""
-        return encoded(self.lines)
+        return encode_lines(self.lines)
 
     def session(self) -> Session:
         """The session in memory."""
@@ -168,9 +168,9 @@ class Build:
         path.write_bytes(self.data())
         return path
 
-    def said(self, leaf: str | None = None, *, as_sent: bool = False) -> list[str]:
+    def describe_resumed(self, leaf: str | None = None, *, as_sent: bool = False) -> list[str]:
         """What would be resumed, one short text for each message."""
-        return said(self.session(), leaf, as_sent=as_sent)
+        return describe_resumed(self.session(), leaf, as_sent=as_sent)
 
 
 def use(call: Any = "c1", name: Any = "Bash", given: Any = None) -> Line:
@@ -184,7 +184,7 @@ def outcome(call: Any = "c1", content: Any = "done", error: bool | None = None) 
     return block if error is None else {**block, "is_error": error}
 
 
-def said(session: Session, leaf: str | None = None, *, as_sent: bool = False) -> list[str]:
+def describe_resumed(session: Session, leaf: str | None = None, *, as_sent: bool = False) -> list[str]:
     """The resumed messages in short: `U hello`, `A text + call c1`, `U result c1`."""
     found = session.conversation(leaf, as_sent=as_sent).messages
     return [f"{message['role'][0].upper()} " + " + ".join(map(_short, message["content"])) for message in found]

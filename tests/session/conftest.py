@@ -12,7 +12,7 @@ from turnlog.session.session import Session
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[[Path], Session]]:
+def open_session() -> Iterator[Callable[[Path], Session]]:
     """Open session files, and close them when the test is over."""
     with ExitStack() as stack:
         yield lambda path: stack.enter_context(Session.open(path))

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import DATA, ROOT, SESSION, Build, encoded, outcome, recorded, to_session_document, use
+from tests.session.build import (
+    DATA,
+    ROOT,
+    SESSION,
+    Build,
+    encode_lines,
+    find_recording,
+    outcome,
+    to_session_document,
+    use,
+)
 from turnlog.demo import config_dir
 from turnlog.errors import Refused
 from turnlog.session.check import check
@@ -91,11 +101,11 @@ def look_at(session: Session) -> None:
 
 @given(st.lists(entries | st.dictionaries(st.text(max_size=6), values, max_size=4), max_size=8))
 def test_no_view_raises_on_any_json_objects(lines: list[dict[str, Any]]) -> None:
-    look_at(Session.from_bytes(encoded(lines)))
+    look_at(Session.from_bytes(encode_lines(lines)))
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> list[dict[str, Any]]:
+def draw_damaged_session(draw: st.DrawFn) -> list[dict[str, Any]]:
     """A realistic session in which some fields, at any depth, hold something else."""
     lines: list[dict[str, Any]] = json.loads(json.dumps(realistic()))
     for _ in range(draw(st.integers(1, 4))):
@@ -110,14 +120,14 @@ def damaged(draw: st.DrawFn) -> list[dict[str, Any]]:
     return lines
 
 
-@given(damaged())
+@given(draw_damaged_session())
 def test_no_view_raises_on_real_entries_with_fields_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look_at(Session.from_bytes(encoded(lines)))
+    look_at(Session.from_bytes(encode_lines(lines)))
 
 
 def test_the_realistic_session_is_realistic() -> None:
     """Without this, a broken sample would make the property above prove nothing."""
-    session = Session.from_bytes(encoded(realistic()))
+    session = Session.from_bytes(encode_lines(realistic()))
     assert [turn.text for turn in session.turns] == ["hi", "/x"]
     assert session.conversation().messages
     assert session.title == "Fruit"
@@ -143,7 +153,7 @@ def cuts(size: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(0, size), max_size=6).map(sorted)
 
 
-SAMPLES = [recorded("2.1.325/tui_edge"), recorded("2.1.45/tui_edge"), recorded("1.0.128/agents")]
+SAMPLES = [find_recording("2.1.325/tui_edge"), find_recording("2.1.45/tui_edge"), find_recording("1.0.128/agents")]
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parts[-5])
@@ -163,10 +173,10 @@ def test_a_file_that_grew_in_any_steps_has_the_facts_of_the_whole(
                 to_session_document(growing)  # views that were asked for in between are not kept
         with Session.open(path) as once:
             assert to_session_document(growing) == to_session_document(once)
-            assert said(growing) == said(once)
+            assert read_conversation(growing) == read_conversation(once)
 
 
-def said(session: Session) -> object:
+def read_conversation(session: Session) -> object:
     try:
         return session.conversation().messages
     except Refused as reason:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, edited, genuine, outcome, use
+from tests.session.build import Build, genuine, open_variant, outcome, use
 from turnlog.session.calls import TOOL_FAMILIES, CallDetail, find_tool_family, pair_calls
 from turnlog.session.failures import to_result_text
 from turnlog.session.session import Session
@@ -101,8 +101,8 @@ def test_a_result_without_its_call_is_an_orphan() -> None:
 
 
 def test_results_whose_calls_were_removed_are_orphans() -> None:
-    assert len(edited("tool-use-removed-results-left-orphans").orphans) > 0
-    assert edited("tool-results-removed-tool-use-left").calls[0].result is None
+    assert len(open_variant("tool-use-removed-results-left-orphans").orphans) > 0
+    assert open_variant("tool-results-removed-tool-use-left").calls[0].result is None
 
 
 def test_a_call_that_is_written_twice_is_one_call_and_its_first_result_counts() -> None:

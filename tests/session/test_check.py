@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.build import DATA, Build, base, edited, encoded, recorded, variant
+from tests.session.build import DATA, Build, base, encode_lines, find_recording, open_variant, variant
 from turnlog.session.check import (
     MAX_NAMED_PLACES,
     Finding,
@@ -29,7 +29,7 @@ def of(data: bytes) -> dict[str, Finding]:
     return findings(Session.from_bytes(data))
 
 
-def changed(**fields: object) -> dict[str, Finding]:
+def check_changed_entry(**fields: object) -> dict[str, Finding]:
     """The findings of a session in which one entry has other fields."""
     build = base()
     build["u3"].update(fields)
@@ -42,7 +42,7 @@ def test_a_sound_session_has_no_findings() -> None:
 
 @pytest.mark.parametrize("run", ["1.0.128/tools", "2.0.76/tools", "2.1.29/tools", "2.1.45/tools", "2.1.325/tools"])
 def test_recorded_sessions_are_sound(run: str) -> None:
-    session = Session.from_bytes(recorded(run).read_bytes())
+    session = Session.from_bytes(find_recording(run).read_bytes())
     assert [finding.text for finding in check(session) if finding.severity != "info"] == []
 
 
@@ -87,27 +87,27 @@ def test_the_lines_of_glued_entries_are_counted_as_a_person_counts_them() -> Non
 
 
 def test_an_entry_with_a_flaw_is_told() -> None:
-    assert changed(cwd=5)["flaw-types"].severity == "warning"
+    assert check_changed_entry(cwd=5)["flaw-types"].severity == "warning"
 
 
 def test_a_missing_parent_is_told_with_its_entry() -> None:
-    finding = changed(parentUuid="gone")["missing-parent"]
+    finding = check_changed_entry(parentUuid="gone")["missing-parent"]
     assert [place.uuid for place in finding.places] == ["u3"]
     assert finding.places[0].line == 5
 
 
-def test_a_parent_in_a_sub_agents_file_is_told(opened: Callable[[Path], Session]) -> None:
-    found = findings(opened(recorded("2.1.29/tui_progress")))
+def test_a_parent_in_a_sub_agents_file_is_told(open_session: Callable[[Path], Session]) -> None:
+    found = findings(open_session(find_recording("2.1.29/tui_progress")))
     assert "parent-in-agent" in found
     assert "missing-parent" not in found
 
 
 def test_a_uuid_that_is_written_twice_is_told() -> None:
-    assert findings(edited("first-rows-written-twice-same-uuids"))["duplicate-uuid"].count > 0
+    assert findings(open_variant("first-rows-written-twice-same-uuids"))["duplicate-uuid"].count > 0
 
 
 def test_a_cycle_is_told() -> None:
-    assert findings(edited("parent-cycle"))["cycle"].severity == "error"
+    assert findings(open_variant("parent-cycle"))["cycle"].severity == "error"
 
 
 def test_a_branch_is_told() -> None:
@@ -117,7 +117,7 @@ def test_a_branch_is_told() -> None:
 
 
 def test_entries_of_another_session_are_told() -> None:
-    finding = changed(sessionId="another")["other-session"]
+    finding = check_changed_entry(sessionId="another")["other-session"]
     assert [place.uuid for place in finding.places] == ["u3"]
 
 
@@ -146,7 +146,7 @@ def test_a_session_that_the_client_refuses_is_told_with_the_reason() -> None:
 
 
 def test_that_a_side_chain_alone_is_refused_is_no_error() -> None:
-    assert findings(edited("all-rows-issidechain-true"))["refused"].severity == "info"
+    assert findings(open_variant("all-rows-issidechain-true"))["refused"].severity == "info"
 
 
 def test_a_key_that_stands_twice_is_told() -> None:
@@ -217,7 +217,7 @@ def test_findings_hold_for_a_session_of_bytes_and_of_a_file(tmp_path: Path) -> N
     build = Build()
     build.prompt()
     path = tmp_path / "x.jsonl"
-    path.write_bytes(encoded(build.lines) + b"{torn")
+    path.write_bytes(encode_lines(build.lines) + b"{torn")
     with Session.open(path) as session:
         assert [f.text for f in check(session)] == [f.text for f in check(Session.from_bytes(path.read_bytes()))]
 

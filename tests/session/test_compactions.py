@@ -11,7 +11,7 @@ from turnlog.session.compactions import Compaction
 from turnlog.session.session import Session
 
 
-def compacted(**metadata: Any) -> Compaction:
+def find_compaction(**metadata: Any) -> Compaction:
     build = base()
     build.boundary("b", **metadata)
     build.summary(uuid="s")
@@ -20,12 +20,12 @@ def compacted(**metadata: Any) -> Compaction:
 
 
 def test_a_compaction_tells_what_set_it_off_and_how_much_it_saved() -> None:
-    found = compacted(trigger="manual", preTokens=5000, postTokens=700.0)
+    found = find_compaction(trigger="manual", preTokens=5000, postTokens=700.0)
     assert (found.trigger, found.pre_tokens, found.post_tokens) == ("manual", 5000, 700)
 
 
 def test_what_was_summarised_is_still_reachable() -> None:
-    assert [row.uuid for row in compacted().summarised] == ["u1", "a1", "u2", "a2", "u3", "a3"]
+    assert [row.uuid for row in find_compaction().summarised] == ["u1", "a1", "u2", "a2", "u3", "a3"]
 
 
 def test_the_second_compaction_stands_for_what_came_after_the_first() -> None:
@@ -43,9 +43,9 @@ def test_the_second_compaction_stands_for_what_came_after_the_first() -> None:
 
 def test_preserved_messages_are_named() -> None:
     kept = {"anchorUuid": "s", "uuids": ["u3", "a3"]}
-    assert compacted(preservedMessages=kept).preserved == ("u3", "a3")
-    assert compacted().preserved == ()
-    assert compacted(preservedMessages={"uuids": 3}).preserved == ()
+    assert find_compaction(preservedMessages=kept).preserved == ("u3", "a3")
+    assert find_compaction().preserved == ()
+    assert find_compaction(preservedMessages={"uuids": 3}).preserved == ()
 
 
 def test_the_summary_may_stand_behind_attachments() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from turnlog.session.session import Session
 
 
@@ -10,7 +10,7 @@ def test_answers_without_an_id_stay_apart() -> None:
     build = Build()
     for words in ("one", "two", "three"):
         build.answer(words, id=None)
-    found = Session.from_bytes(encoded(build.lines)).conversation().messages
+    found = Session.from_bytes(encode_lines(build.lines)).conversation().messages
     assert [[block["text"] for block in message["content"]] for message in found] == [["one"], ["two"], ["three"]]
 
 
@@ -21,5 +21,5 @@ def test_an_id_that_comes_again_behind_a_prompt_is_another_answer() -> None:
     build.answer("two", id="same")
     build.prompt("hello again")
     build.answer("three", id="same")
-    found = Session.from_bytes(encoded(build.lines)).conversation().messages
+    found = Session.from_bytes(encode_lines(build.lines)).conversation().messages
     assert [len(message["content"]) for message in found] == [1, 2, 1, 1]

@@ -46,8 +46,8 @@ def session_with_echoes(folder: Path) -> Path:
     return path
 
 
-def test_a_sub_agent_without_a_file_is_listed_as_incomplete(tmp_path: Path, opened: Open) -> None:
-    session = opened(session_with_echoes(tmp_path))
+def test_a_sub_agent_without_a_file_is_listed_as_incomplete(tmp_path: Path, open_session: Open) -> None:
+    session = open_session(session_with_echoes(tmp_path))
     (agent,) = session.agents
     assert (agent.agent_id, agent.call_id, agent.path, agent.is_incomplete) == ("a1", "c1", None, True)
     assert (agent.type, agent.description, agent.kind) == ("Explore", "Look closely", "subagent")
@@ -60,8 +60,8 @@ def test_a_sub_agent_without_a_file_is_listed_as_incomplete(tmp_path: Path, open
     assert to_session_document(session)["agents"][0]["incomplete"] is True
 
 
-def test_its_usage_is_the_sessions_here_and_in_the_index(tmp_path: Path, opened: Open) -> None:
-    session = opened(session_with_echoes(tmp_path))
+def test_its_usage_is_the_sessions_here_and_in_the_index(tmp_path: Path, open_session: Open) -> None:
+    session = open_session(session_with_echoes(tmp_path))
     usage = session.usage
     (whole,) = sum_whole_sessions(build_usage_tables([tmp_path])).values()
     assert (usage.input_tokens, usage.output_tokens) == (whole.input, whole.output)
@@ -69,22 +69,22 @@ def test_its_usage_is_the_sessions_here_and_in_the_index(tmp_path: Path, opened:
     assert usage.cost_usd == pytest.approx(whole.cost / 1e12)
 
 
-def test_its_timeline_is_read_from_the_sessions_file(tmp_path: Path, opened: Open) -> None:
-    session = opened(session_with_echoes(tmp_path))
+def test_its_timeline_is_read_from_the_sessions_file(tmp_path: Path, open_session: Open) -> None:
+    session = open_session(session_with_echoes(tmp_path))
     made = build_timeline(session)
     assert [(helper.agent_id, helper.calls, helper.incomplete) for helper in made.head.agents] == [("a1", 1, True)]
     inner = build_timeline(session.open_agent_session(session.agents[0]))
     assert [item.kind for item in inner.items] == ["prompt", "answer", "answer"]
 
 
-def test_a_sub_agent_with_a_file_is_complete(tmp_path: Path, opened: Open) -> None:
+def test_a_sub_agent_with_a_file_is_complete(tmp_path: Path, open_session: Open) -> None:
     path = session_with_echoes(tmp_path)
     own = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
     own.parent.mkdir(parents=True)
     build = Build()
     build.prompt("look", isSidechain=True)
     own.write_bytes(build.data())
-    (agent,) = opened(path).agents
+    (agent,) = open_session(path).agents
     assert (agent.path, agent.is_incomplete) == (own, False)
 
 

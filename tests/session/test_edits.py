@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import CORPUS
 from tests.session.build import Build, stamp
-from tests.session.touching import config, copy, do, history, snapshot, text
+from tests.session.touch_calls import config, copy, do, history, snapshot, text
 from turnlog.session.files.changes import build_edit_change
 from turnlog.session.files.file_steps import (
     CHANGED_ELSEWHERE_NOTE,
@@ -27,7 +27,7 @@ from turnlog.session.session import Session
 Open = Callable[[Path], Session]
 
 
-def told(build: Build) -> list[FileStep]:
+def list_steps(build: Build) -> list[FileStep]:
     return list(list_file_steps(build.session()))
 
 
@@ -37,7 +37,7 @@ def test_a_change_of_a_file_that_was_read_before_is_rebuilt() -> None:
     do(build, "Read", {"file_path": "/a"}, text("one\ntwo\n"))
     do(build, "Edit", {"file_path": "/a", "old_string": "two", "new_string": "2"})
     do(build, "Edit", {"file_path": "/a", "old_string": "one", "new_string": "1"})
-    read, first, second = told(build)
+    read, first, second = list_steps(build)
     assert (read.sure, read.changes_file) == ("text", False)
     assert [step.after.text for step in (first, second) if step.after] == ["one\n2\n", "1\n2\n"]
     assert (second.sure, second.changes_file, second.rebuilt_from) == ("rebuilt", True, "texts")
@@ -48,7 +48,7 @@ def test_what_an_edit_found_corrects_what_was_known() -> None:
     build.prompt()
     do(build, "Write", {"file_path": "/a", "content": "one\n"})
     do(build, "Edit", {"file_path": "/a"}, {"originalFile": "uno\n", "oldString": "uno", "newString": "1"})
-    _, step = told(build)
+    _, step = list_steps(build)
     assert step.before is not None
     assert step.before.text == "uno\n"
 
@@ -59,7 +59,7 @@ def test_after_a_change_that_cannot_be_rebuilt_nothing_is_known() -> None:
     do(build, "Write", {"file_path": "/a", "content": "one\n"})
     do(build, "Edit", {"file_path": "/a", "old_string": "gone", "new_string": "x"})
     do(build, "Edit", {"file_path": "/a", "old_string": "one", "new_string": "x"})
-    assert [step.sure for step in told(build)] == ["exact", "unknown", "unknown"]
+    assert [step.sure for step in list_steps(build)] == ["exact", "unknown", "unknown"]
 
 
 def test_somebody_elses_change_voids_what_was_known() -> None:
@@ -67,7 +67,7 @@ def test_somebody_elses_change_voids_what_was_known() -> None:
     build.prompt()
     do(build, "Write", {"file_path": "/a", "content": "one\n"})
     build.attachment("edited_text_file", filename="/a", snippet="1\tuno")
-    _, step = told(build)
+    _, step = list_steps(build)
     assert (step.note, step.changes_file, step.after) == (CHANGED_ELSEWHERE_NOTE, True, None)
 
 
@@ -77,14 +77,18 @@ def test_a_file_that_was_attached_is_known() -> None:
     build.attachment("file", filename="/a", content=text("one\n"))
     build.attachment("file", filename="/b", content=text("one\n"), truncated=True)
     build.row("attachment", attachment={"type": "nested_memory", "path": "/c", "content": "x"})
-    assert [(step.path, step.sure) for step in told(build)] == [("/a", "text"), ("/b", "partial"), ("/c", "unknown")]
+    assert [(step.path, step.sure) for step in list_steps(build)] == [
+        ("/a", "text"),
+        ("/b", "partial"),
+        ("/c", "unknown"),
+    ]
 
 
 def test_bytes_that_are_no_text_make_a_look_a_part() -> None:
     build = Build()
     build.prompt()
     do(build, "Read", {"file_path": "/a"}, text("caf\ufffd\n"))
-    (step,) = told(build)
+    (step,) = list_steps(build)
     assert (step.sure, step.note) == ("partial", DAMAGED_NOTE)
 
 
@@ -93,7 +97,7 @@ def test_a_look_that_shows_what_is_known_keeps_its_form() -> None:
     build.prompt()
     do(build, "Write", {"file_path": "/a", "content": "one\r\n"})
     do(build, "Read", {"file_path": "/a"}, text("one\n"))
-    _, step = told(build)
+    _, step = list_steps(build)
     assert step.after is not None
     assert step.after.data == b"one\r\n"
 
@@ -104,7 +108,7 @@ def test_a_person_who_changed_the_proposal_is_told() -> None:
     given = {"file_path": "/a", "old_string": "one", "new_string": "proposed"}
     result = {"originalFile": "one\n", "oldString": "one", "newString": "decided", "userModified": True}
     do(build, "Edit", given, result)
-    (step,) = told(build)
+    (step,) = list_steps(build)
     assert step.user_modified
     assert step.after is not None
     assert step.after.text == "decided\n"
@@ -115,7 +119,7 @@ def test_failed_calls_are_no_steps() -> None:
     build.prompt()
     build.call("c1", "Write", {"file_path": "/a", "content": "x"})
     build.result("c1", error=True)
-    assert told(build) == []
+    assert list_steps(build) == []
 
 
 def test_only_the_wanted_files_are_looked_at() -> None:
@@ -133,7 +137,7 @@ def test_a_command_that_the_client_watched_changes_a_file() -> None:
     hunk = {"oldStart": 1, "newStart": 1, "lines": ["-one", "+uno"]}
     diff = {"files": [{"filePath": "/a", "hunks": [hunk]}], "changedFiles": ["/a", "/b"]}
     do(build, "Bash", {"command": "sed"}, {"bashEditDiff": diff})
-    found = {step.path: step for step in told(build)[1:]}
+    found = {step.path: step for step in list_steps(build)[1:]}
     assert found["/a"].after is not None
     assert found["/a"].after.text == "uno\n"
     assert found["/b"].hunks is None
@@ -143,7 +147,7 @@ def test_a_notebook_is_changed_as_its_result_says() -> None:
     build = Build()
     build.prompt()
     do(build, "NotebookEdit", {"notebook_path": "/n"}, {"original_file": "{}", "updated_file": '{"a":1}'})
-    (step,) = told(build)
+    (step,) = list_steps(build)
     assert step.after is not None
     assert step.after.text == '{"a":1}'
 
@@ -151,7 +155,7 @@ def test_a_notebook_is_changed_as_its_result_says() -> None:
 # -- copies
 
 
-def copied(folder: Path, data: bytes | None, *, name: str | None = "0f@v1") -> Build:
+def build_copied(folder: Path, data: bytes | None, *, name: str | None = "0f@v1") -> Build:
     """A session in which the client copied a file before it was changed."""
     build = Build()
     prompt = build.prompt()
@@ -165,51 +169,51 @@ def of(folder: Path, build: Build, opened: Open) -> list[FileStep]:
     return list(list_file_steps(opened(config(folder, build))))
 
 
-def test_a_copy_is_exact_and_tells_the_line_ends_of_later_versions(tmp_path: Path, opened: Open) -> None:
-    build = copied(tmp_path, b"one\r\ntwo\r\n")
+def test_a_copy_is_exact_and_tells_the_line_ends_of_later_versions(tmp_path: Path, open_session: Open) -> None:
+    build = build_copied(tmp_path, b"one\r\ntwo\r\n")
     do(build, "Edit", {"file_path": "/a"}, {"originalFile": "one\ntwo\n", "oldString": "one", "newString": "1"})
-    first, second = of(tmp_path, build, opened)
+    first, second = of(tmp_path, build, open_session)
     assert (first.sure, first.data) == ("exact", b"one\r\ntwo\r\n")
     assert second.after is not None
     assert second.after.data == b"1\r\ntwo\r\n"
 
 
-def test_the_form_stays_known_when_the_text_does_not(tmp_path: Path, opened: Open) -> None:
-    build = copied(tmp_path, b"one\r\n")
+def test_the_form_stays_known_when_the_text_does_not(tmp_path: Path, open_session: Open) -> None:
+    build = build_copied(tmp_path, b"one\r\n")
     build.attachment("edited_text_file", filename="/a")
     do(build, "Edit", {"file_path": "/a"}, {"originalFile": "uno\n", "oldString": "uno", "newString": "1"})
     do(build, "Edit", {"file_path": "/a"}, {"oldString": "1", "newString": "2"})
-    assert [step.after.data for step in of(tmp_path, build, opened)[2:] if step.after] == [b"1\r\n", b"2\r\n"]
+    assert [step.after.data for step in of(tmp_path, build, open_session)[2:] if step.after] == [b"1\r\n", b"2\r\n"]
 
 
-def test_a_copy_that_is_gone_is_told(tmp_path: Path, opened: Open) -> None:
-    (step,) = of(tmp_path, copied(tmp_path, None), opened)
+def test_a_copy_that_is_gone_is_told(tmp_path: Path, open_session: Open) -> None:
+    (step,) = of(tmp_path, build_copied(tmp_path, None), open_session)
     assert (step.sure, step.note) == ("unknown", COPY_GONE_NOTE)
 
 
-def test_a_file_that_did_not_exist_is_made_by_the_next_edit(tmp_path: Path, opened: Open) -> None:
-    build = copied(tmp_path, None, name=None)
+def test_a_file_that_did_not_exist_is_made_by_the_next_edit(tmp_path: Path, open_session: Open) -> None:
+    build = build_copied(tmp_path, None, name=None)
     do(build, "Edit", {"file_path": "/a", "old_string": "", "new_string": "made\n"})
-    first, second = of(tmp_path, build, opened)
+    first, second = of(tmp_path, build, open_session)
     assert (first.absent, second.created) == (True, True)
 
 
-def test_a_copy_that_is_no_text_is_exact_all_the_same(tmp_path: Path, opened: Open) -> None:
-    build = copied(tmp_path, b"caf\xe9\n")
+def test_a_copy_that_is_no_text_is_exact_all_the_same(tmp_path: Path, open_session: Open) -> None:
+    build = build_copied(tmp_path, b"caf\xe9\n")
     do(build, "Edit", {"file_path": "/a", "old_string": "caf", "new_string": "x"})
-    first, second = of(tmp_path, build, opened)
+    first, second = of(tmp_path, build, open_session)
     assert (first.sure, first.data, second.sure) == ("exact", b"caf\xe9\n", "unknown")
 
 
-def test_a_copy_that_lost_bytes_is_a_part(tmp_path: Path, opened: Open) -> None:
-    build = copied(tmp_path, "\ufffd\ufffdo\0n\0e\0".encode())
+def test_a_copy_that_lost_bytes_is_a_part(tmp_path: Path, open_session: Open) -> None:
+    build = build_copied(tmp_path, "\ufffd\ufffdo\0n\0e\0".encode())
     do(build, "Edit", {"file_path": "/a"}, {"originalFile": "\ufeffone", "oldString": "one", "newString": "1"})
-    first, second = of(tmp_path, build, opened)
+    first, second = of(tmp_path, build, open_session)
     assert (first.sure, first.note) == ("partial", DAMAGED_NOTE)
     assert second.note == ENCODING_NOTE
 
 
-def test_a_copy_that_was_taken_too_late_is_placed_where_it_was_taken(tmp_path: Path, opened: Open) -> None:
+def test_a_copy_that_was_taken_too_late_is_placed_where_it_was_taken(tmp_path: Path, open_session: Open) -> None:
     """2.0.76 sometimes copies a file only after it changed it."""
     build = Build()
     prompt = build.prompt()
@@ -217,7 +221,7 @@ def test_a_copy_that_was_taken_too_late_is_placed_where_it_was_taken(tmp_path: P
     snapshot(build, prompt, {"/a": copy("0f@v1", seconds=181)})
     (history(tmp_path) / "0f@v1").write_bytes(b"1\n")
     assert build.lines[2]["timestamp"] == stamp(180)
-    assert [step.action for step in of(tmp_path, build, opened)] == ["edit", "copy"]
+    assert [step.action for step in of(tmp_path, build, open_session)] == ["edit", "copy"]
 
 
 # -- the corpus
@@ -227,7 +231,7 @@ def corpus_files() -> Iterator[Path]:
     return (path for part in ("lab", "wild") for path in sorted(CORPUS.glob(f"{part}/**/*.jsonl")))
 
 
-def spaced(text: str) -> str:
+def convert_leading_tabs(text: str) -> str:
     """Leading tabs as the client's patches have them."""
     lines = (
         line.lstrip("\t").rjust(len(line) + line[: len(line) - len(line.lstrip("\t"))].count("\t"))
@@ -248,11 +252,16 @@ def rebuilt(touch: Touch) -> str | None:
         return None
     before = change.before.text if change.before else ""
     own = tuple(
-        hunk._replace(lines=tuple(line[0] + spaced(line[1:]) for line in hunk.lines)) for hunk in change.hunks or ()
+        hunk._replace(lines=tuple(line[0] + convert_leading_tabs(line[1:]) for line in hunk.lines))
+        for hunk in change.hunks or ()
     )
     if own == hunks:
         return "same hunks"
-    return "same effect" if apply_hunks(spaced(before), hunks) == spaced(change.after.text) else "different"
+    return (
+        "same effect"
+        if apply_hunks(convert_leading_tabs(before), hunks) == convert_leading_tabs(change.after.text)
+        else "different"
+    )
 
 
 @pytest.mark.corpus

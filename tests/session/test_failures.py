@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import Build, outcome, recorded
+from tests.session.build import Build, find_recording, outcome
 from turnlog.session.failures import has_failed, to_result_text
 from turnlog.session.session import Session
 
@@ -61,7 +61,7 @@ def test_any_text_and_record_are_judged(text: str, stated: bool | None, record: 
     assert has_failed(stated, text, record) in (True, False)
 
 
-def failing(*texts: Any, **fields: Any) -> Session:
+def build_failing_session(*texts: Any, **fields: Any) -> Session:
     build = Build()
     build.prompt()
     for place, text in enumerate(texts):
@@ -71,7 +71,7 @@ def failing(*texts: Any, **fields: Any) -> Session:
 
 
 def test_calls_without_is_error_count_as_failed_by_their_text() -> None:
-    session = failing("Exit code 1\nno", "fine", TAGGED, [{"type": "text", "text": "Exit code 3"}])
+    session = build_failing_session("Exit code 1\nno", "fine", TAGGED, [{"type": "text", "text": "Exit code 3"}])
     assert [call.is_error for call in session.calls] == [True, False, True, True]
     assert [session.read_detail(call).outcome for call in session.calls] == ["error", "answered", "error", "error"]
 
@@ -92,13 +92,30 @@ def test_of_several_results_in_one_entry_each_is_judged_by_its_own_text() -> Non
 
 
 def test_an_entry_that_only_mentions_the_words_elsewhere_has_not_failed() -> None:
-    session = failing("done", toolUseResult={"stdout": "Exit code 1"})
+    session = build_failing_session("done", toolUseResult={"stdout": "Exit code 1"})
     assert [call.is_error for call in session.calls] == [False]
+
+
+@pytest.mark.parametrize("start", ["Exit code 1\n", "Error: Exit code 1\n", TAGGED, "fine", "", "\u00e9", "Ex", "<"])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("place", [{"cwd": "/a{b"}, {"cwd": "/" + "x" * 3000}, {}])
+def test_the_first_words_of_a_result_decide(start: str, nested: bool, place: dict[str, str]) -> None:
+    text = start + "said Exit code 1 and tool_use_error " * 100
+    session = build_failing_session([{"type": "text", "text": text}] if nested else text, **place)
+    assert [call.is_error for call in session.calls] == [has_failed(None, text, None)]
+
+
+def test_the_head_of_another_calls_result_decides_nothing() -> None:
+    build = Build()
+    build.call("c1")
+    build.call("c2")
+    build.prompt([outcome("c1", "fine"), outcome("c2", "Exit code 1")])
+    assert [call.is_error for call in build.session().calls] == [False, True]
 
 
 @pytest.mark.parametrize("name", ["2.1.325/tools", "2.0.76/tools", "1.0.128/tools"])
 def test_no_success_that_the_client_recorded_looks_like_a_failure(name: str) -> None:
-    with Session.open(recorded(name)) as session:
+    with Session.open(find_recording(name)) as session:
         for call in session.calls:
             if call.result is not None and not call.is_error:
                 record = session.read_body(call.result).get("toolUseResult")

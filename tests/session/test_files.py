@@ -9,7 +9,7 @@ import pytest
 from tests.session.build import Build, genuine
 
 
-def touching(*calls: tuple[str, Any, bool | None]) -> Build:
+def build_touching(*calls: tuple[str, Any, bool | None]) -> Build:
     """A session with calls: (tool, input, whether the result is an error or None for no result)."""
     build = Build()
     build.prompt()
@@ -21,7 +21,7 @@ def touching(*calls: tuple[str, Any, bool | None]) -> Build:
 
 
 def test_reads_and_writes_are_counted_for_each_file() -> None:
-    build = touching(
+    build = build_touching(
         ("Read", {"file_path": "/a"}, False),
         ("Edit", {"file_path": "/a"}, False),
         ("Write", {"file_path": "/b"}, False),
@@ -33,14 +33,14 @@ def test_reads_and_writes_are_counted_for_each_file() -> None:
 
 
 def test_a_file_is_known_from_its_first_touch_to_its_last() -> None:
-    build = touching(("Read", {"file_path": "/a"}, False), ("Read", {"file_path": "/a"}, False))
+    build = build_touching(("Read", {"file_path": "/a"}, False), ("Read", {"file_path": "/a"}, False))
     (item,) = build.session().files
     assert (item.first, item.last) == (build.lines[1]["timestamp"], build.lines[3]["timestamp"])
 
 
 @pytest.mark.parametrize("error", [True, None])
 def test_a_call_that_failed_or_was_never_answered_touched_nothing(error: bool | None) -> None:
-    (item,) = touching(("Write", {"file_path": "/a"}, error)).session().files
+    (item,) = build_touching(("Write", {"file_path": "/a"}, error)).session().files
     assert (item.reads, item.writes, item.failures) == (0, 0, 1)
 
 
@@ -55,7 +55,7 @@ def test_a_call_that_failed_or_was_never_answered_touched_nothing(error: bool | 
     ],
 )
 def test_calls_without_a_path_touch_no_file(name: str, given: Any) -> None:
-    assert touching((name, given, False)).session().files == []
+    assert build_touching((name, given, False)).session().files == []
 
 
 def test_a_recorded_session_touched_the_files_of_its_script() -> None:

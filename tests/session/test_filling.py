@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from tests.entries.strategies import files
-from tests.session.build import DATA, Build, encoded
-from tests.session.test_any import damaged
+from tests.session.build import DATA, Build, encode_lines
+from tests.session.test_any import draw_damaged_session
 from turnlog.demo import config_dir
 from turnlog.edit.strip.presets import choose_advice, estimate_savings
 from turnlog.errors import TurnlogError
@@ -263,10 +263,10 @@ def test_any_file_is_refused_or_adds_up(data: bytes) -> None:
         holds(Session.from_bytes(data))
 
 
-@given(damaged())
+@given(draw_damaged_session())
 def test_real_entries_with_fields_of_any_json_are_refused_or_add_up(lines: list[dict[str, Any]]) -> None:
     with suppress(TurnlogError):
-        holds(Session.from_bytes(encoded(lines)))
+        holds(Session.from_bytes(encode_lines(lines)))
 
 
 def test_every_genuine_and_made_up_file_is_refused_or_adds_up() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.demo import config_dir
-from turnlog.entries.peek import peek_safely
+from turnlog.entries.peek import Peek, peek_safely
 from turnlog.entries.titles import SessionTitles
 from turnlog.errors import Ambiguous, NotFound
 from turnlog.session.session_lookup import SessionFileList, compute_recency, find_session_file, list_sessions_or_demo
@@ -135,7 +135,7 @@ def test_a_title_in_the_middle_of_a_large_file_is_found_and_an_index_spares_read
     build.answer("y" * 200_000)
     path = put(tmp_path, ONE, build.data())
     assert find_session_file("in the middle", [tmp_path]) == path
-    known = {str(path): SessionTitles(custom="As the index has it")}
+    known = {str(path): Peek(titles=SessionTitles(custom="As the index has it"))}
     assert find_session_file("as the index", [tmp_path], lambda files: known) == path
 
 
@@ -230,3 +230,12 @@ def test_a_file_that_vanished_tells_nothing(tmp_path: Path) -> None:
     (item,) = list_sessions_or_demo([tmp_path]).files
     path.unlink()
     assert peek_safely(item.file).junk == "unreadable"
+
+
+def test_the_last_session_is_found_by_its_last_timestamp_if_a_copy_gave_all_files_the_same_time(tmp_path: Path) -> None:
+    for number in range(30):
+        build = Build()
+        build.prompt(f"session {number}", timestamp=f"2026-03-{number % 29 + 1:02d}T08:00:00.000Z")
+        path = put(tmp_path, f"aaaaaaaa-0000-4000-8000-{number:012d}", build.data())
+        os.utime(path, (1_800_000_000, 1_800_000_000))
+    assert find_session_file("last", [tmp_path]).stem.endswith("028")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.build import Build, recorded
+from tests.session.build import Build, find_recording
 from turnlog.entries.reader import Transcript
 from turnlog.session.foreign_files import explain_foreign_file
 
@@ -40,4 +40,4 @@ def test_a_session_is_a_session_even_if_its_first_entry_is_unknown() -> None:
     build.note("novelty")
     build.prompt()
     assert explain_foreign_file(build.session().file) is None
-    assert explain_foreign_file(Transcript.from_bytes(recorded("2.1.325/tools").read_bytes())) is None
+    assert explain_foreign_file(Transcript.from_bytes(find_recording("2.1.325/tools").read_bytes())) is None

@@ -15,7 +15,7 @@ RECORDED = json.loads((DATA / "queued_frames.json").read_text("utf-8"))
 SCHEDULED = {"kind": "task-notification", "subkind": "scheduled-trigger"}
 
 
-def sent(build: Build) -> list[Any]:
+def list_user_blocks(build: Build) -> list[Any]:
     messages = build.session().conversation(as_sent=True).messages
     return [block for message in messages if message["role"] == "user" for block in message["content"]]
 
@@ -24,7 +24,7 @@ def sent(build: Build) -> list[Any]:
 def test_a_queued_message_is_sent_as_the_client_sends_it(case: dict[str, Any]) -> None:
     build = base()
     build.attachment(**{"kind": "queued_command", **{k: v for k, v in case["attachment"].items() if k != "type"}})
-    assert sent(build)[-1] == {"type": "text", "text": case["sent"]}
+    assert list_user_blocks(build)[-1] == {"type": "text", "text": case["sent"]}
 
 
 def test_pictures_follow_the_framed_text() -> None:
@@ -44,10 +44,10 @@ def test_a_plugin_with_an_odd_name_is_unnamed(name: Any) -> None:
 def test_a_prompt_of_a_schedule_says_so() -> None:
     build = Build()
     build.prompt("make the report", origin=SCHEDULED)
-    assert sent(build)[0]["text"].startswith("[SCHEDULED TASK - AUTOMATED FIRING OF A CONFIGURED PROMPT]\n")
+    assert list_user_blocks(build)[0]["text"].startswith("[SCHEDULED TASK - AUTOMATED FIRING OF A CONFIGURED PROMPT]\n")
 
 
 def test_a_peers_message_that_started_a_turn_is_sent_as_it_stands() -> None:
     build = Build()
     build.prompt("Another Claude session sent a message:\nhi", isMeta=True, origin={"kind": "peer", "from": "a"})
-    assert sent(build)[0]["text"] == "Another Claude session sent a message:\nhi"
+    assert list_user_blocks(build)[0]["text"] == "Another Claude session sent a message:\nhi"

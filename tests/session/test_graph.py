@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import Build, base, edited, encoded, genuine, outcome, use
+from tests.session.build import Build, base, encode_lines, genuine, open_variant, outcome, use
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.session.graph import Graph
 from turnlog.session.session import Session
@@ -133,7 +133,7 @@ def test_parents_are_known_by_place() -> None:
 
 
 def test_a_uuid_that_is_written_twice_is_a_duplicate_once() -> None:
-    found = edited("first-rows-written-twice-same-uuids").graph
+    found = open_variant("first-rows-written-twice-same-uuids").graph
     assert found.duplicates
     assert len({row.uuid for row in found.duplicates}) == len(found.duplicates)
 
@@ -159,16 +159,16 @@ def test_a_row_below_a_ring_is_not_part_of_it() -> None:
 
 
 def test_children_before_their_parents_are_no_cycle() -> None:
-    session = edited("rows-in-reverse-order")
+    session = open_variant("rows-in-reverse-order")
     assert session.graph.cycles == []
-    assert len(session.graph.leaves) == len(edited("genuine-untouched").graph.leaves)
+    assert len(session.graph.leaves) == len(open_variant("genuine-untouched").graph.leaves)
 
 
 def test_every_compaction_has_its_boundary() -> None:
     assert len(genuine("2.1.325/compact").graph.compactions) == 3
 
 
-def compacted(times: int) -> Build:
+def build_compacted(times: int) -> Build:
     build = base()
     for number in range(times):
         build.boundary(f"b{number}")
@@ -178,7 +178,7 @@ def compacted(times: int) -> Build:
 
 
 def test_compactions_go_on_with_what_was_before_them() -> None:
-    found = graph(compacted(3))
+    found = graph(build_compacted(3))
     assert len(found.roots) == 4
     assert names(found.leaves) == ["after-2"]
     assert len(genuine("2.1.325/compact").graph.leaves) == 1
@@ -195,7 +195,7 @@ def test_a_compaction_continues_the_branch_that_it_names() -> None:
 
 @pytest.mark.parametrize("named", ["gone", 7])
 def test_a_compaction_of_what_is_not_in_the_file_continues_what_was_written_before_it(named: object) -> None:
-    build = compacted(1)
+    build = build_compacted(1)
     build["b0"]["logicalParentUuid"] = named
     found = graph(build)
     assert names(found.leaves) == ["after-0"]
@@ -210,20 +210,20 @@ def test_a_compaction_with_nothing_before_it_stands_alone() -> None:
 
 
 def test_a_compaction_below_another_row_is_a_row_like_others() -> None:
-    build = compacted(1)
+    build = build_compacted(1)
     build["b0"]["parentUuid"] = "a3"
     assert names(graph(build).leaves) == ["after-0"]
 
 
 def test_compactions_that_continue_each_other_in_a_ring_end_somewhere() -> None:
-    build = compacted(2)
+    build = build_compacted(2)
     build["b0"]["logicalParentUuid"] = "after-1"
     build["b1"]["logicalParentUuid"] = "after-0"
     assert names(graph(build).leaves) == ["a3", "after-1"]
 
 
 def test_compactions_are_followed_whatever_the_order_of_the_file() -> None:
-    rows = compacted(2)
+    rows = build_compacted(2)
     found = Session.from_bytes(b"".join(reversed(rows.data().splitlines(keepends=True)))).graph
     assert len(found.leaves) == 1
 
@@ -269,7 +269,7 @@ links = st.lists(
 def test_walking_ends_on_any_graph(rows: list[tuple[str, str | None, str]]) -> None:
     blocks = [use(), outcome()]
     session = Session.from_bytes(
-        encoded(
+        encode_lines(
             [
                 {"type": kind, "uuid": uuid, "parentUuid": parent, "message": {"id": "m", "content": blocks[:1]}}
                 for uuid, parent, kind in rows

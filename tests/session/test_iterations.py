@@ -38,17 +38,17 @@ def split(*items: UsageIteration, model: str | None = OPUS) -> Iterations:
     return split_iterations(LineUsage(iterations=list(items)), model)
 
 
-def listed(given: int, output: int, read: int = 0, kind: str = "message", **fields: Any) -> dict[str, Any]:
+def build_iteration(given: int, output: int, read: int = 0, kind: str = "message", **fields: Any) -> dict[str, Any]:
     counts = {"input_tokens": given, "output_tokens": output, "cache_read_input_tokens": read}
     return {"type": kind, **counts, **fields}
 
 
-def advised(*, model: str = OPUS, advisor: str = FABLE, **usage: Any) -> Session:
+def build_advised_session(*, model: str = OPUS, advisor: str = FABLE, **usage: Any) -> Session:
     """A message that asked an advisor: two requests of its own, one of the advisor's."""
     build = Build()
     build.prompt()
-    own = (listed(1, 10, 110_000), listed(1, 20, 120_000))
-    requests = [own[0], listed(5_000, 600, kind="advisor_message", model=advisor), own[1]]
+    own = (build_iteration(1, 10, 110_000), build_iteration(1, 20, 120_000))
+    requests = [own[0], build_iteration(5_000, 600, kind="advisor_message", model=advisor), own[1]]
     counts = {"input_tokens": 2, "output_tokens": 30, "cache_read_input_tokens": 230_000, "iterations": requests}
     build.answer("Done.", id="m", model=model, usage=counts | usage)
     return build.session()
@@ -108,7 +108,7 @@ def test_numbers_that_no_request_can_have_are_no_counts() -> None:
 
 
 def test_the_sums_of_a_message_leave_the_advisor_out_and_usage_does_not() -> None:
-    session = advised()
+    session = build_advised_session()
     assert only_message(session).tokens == PricedTokens(2, 30, 230_000)
     usage = session.usage
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens) == (5_002, 630, 230_000)
@@ -116,61 +116,62 @@ def test_the_sums_of_a_message_leave_the_advisor_out_and_usage_does_not() -> Non
 
 
 def test_each_request_has_the_price_of_its_own_model() -> None:
-    message = only_message(advised())
+    message = only_message(build_advised_session())
     own = 2 * 5e-6 + 30 * 25e-6 + 230_000 * 0.5e-6
     assert compute_own_cost(message).usd == pytest.approx(own)
     assert compute_message_cost(message).usd == pytest.approx(own + 5_000 * 10e-6 + 600 * 50e-6)
 
 
 def test_each_request_has_the_tier_of_its_own_prompt() -> None:
-    message = only_message(advised(model=SONNET))
+    message = only_message(build_advised_session(model=SONNET))
     assert compute_own_cost(message).usd == pytest.approx(2 * 3e-6 + 30 * 15e-6 + 230_000 * 0.3e-6)
 
 
 def test_a_message_with_an_advisor_without_a_price_is_unpriced_and_its_own_tokens_are_not() -> None:
-    session = advised(advisor="somebody/else")
+    session = build_advised_session(advisor="somebody/else")
     assert compute_message_cost(only_message(session)).pico is None
     assert compute_own_cost(only_message(session)).pico
     assert session.usage.unpriced_tokens == 5_600
 
 
 def test_the_advisor_is_one_of_the_models() -> None:
-    assert advised().models == [OPUS, FABLE]
+    assert build_advised_session().models == [OPUS, FABLE]
 
 
 def test_an_advisor_does_not_answer_fast_because_the_message_does() -> None:
     kinds = {
-        item.kind: item.terms for item in list_billed_requests(only_message(advised(speed="fast", inference_geo="us")))
+        item.kind: item.terms
+        for item in list_billed_requests(only_message(build_advised_session(speed="fast", inference_geo="us")))
     }
     assert (kinds["message"].speed, kinds["advisor_message"].speed) == ("fast", None)
     assert kinds["advisor_message"].geo == "us"
 
 
 def test_the_window_is_filled_by_the_last_request_not_by_their_sum() -> None:
-    session = advised()
+    session = build_advised_session()
     assert count_context_tokens(only_message(session)) == 120_001
     assert [fill.tokens for fill in session.context] == [120_001]
 
 
 def test_a_last_request_without_a_prompt_leaves_the_sum() -> None:
-    requests = [listed(1, 10, 40), listed(0, 20)]
-    assert count_context_tokens(only_message(advised(iterations=requests))) == 230_002
+    requests = [build_iteration(1, 10, 40), build_iteration(0, 20)]
+    assert count_context_tokens(only_message(build_advised_session(iterations=requests))) == 230_002
 
 
 def test_cache_writes_are_split_as_all_requests_together_say() -> None:
     first: dict[str, Any] = {"cache_creation_input_tokens": 100, "cache_creation": {"ephemeral_5m_input_tokens": 100}}
     second: dict[str, Any] = {"cache_creation_input_tokens": 500, "cache_creation": {"ephemeral_1h_input_tokens": 500}}
-    requests = [listed(1, 10, **first), listed(1, 20, **second)]
-    usage = advised(iterations=requests, **(first | {"cache_creation_input_tokens": 600})).usage
+    requests = [build_iteration(1, 10, **first), build_iteration(1, 20, **second)]
+    usage = build_advised_session(iterations=requests, **(first | {"cache_creation_input_tokens": 600})).usage
     assert (usage.cache_creation_5m, usage.cache_creation_1h) == (100, 500)
 
 
 def test_lines_that_list_more_of_a_request_are_believed() -> None:
     build = Build()
     for output in (1, 60):
-        advice = listed(500, output, kind="advisor_message", model=FABLE)
-        build.answer("a", id="m", usage=listed(1, 2) | {"iterations": [listed(1, 2), advice]})
-    build.answer("b", id="m", usage=listed(1, 2))
+        advice = build_iteration(500, output, kind="advisor_message", model=FABLE)
+        build.answer("a", id="m", usage=build_iteration(1, 2) | {"iterations": [build_iteration(1, 2), advice]})
+    build.answer("b", id="m", usage=build_iteration(1, 2))
     (found,) = only_message(build.session()).separate_requests
     assert found.tokens.output == 60
 

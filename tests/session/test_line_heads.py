@@ -108,7 +108,7 @@ def test_a_last_line_without_its_end_may_be_a_whole_entry(data: bytes, is_whole:
     assert is_whole_entry(data) is is_whole
 
 
-def placed(entry: dict[str, Any]) -> PlacedLine:
+def read_placed_line(entry: dict[str, Any]) -> PlacedLine:
     (found,) = read_text_lines([json.dumps(entry).encode()])
     assert found is not None
     return found
@@ -132,6 +132,13 @@ CALL = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "mak
     ("entry", "count"),
     [
         (answer(CALL), len("Bash\nmake\nBuild")),
+        (answer(CALL | {"input": {"command": "make", "description": "", "timeout": 5}}), len("Bash\nmake")),
+        (answer(CALL | {"input": {"edits": [{"new": "one"}, "two"]}}), len("Bash\none\ntwo")),
+        (
+            answer(CALL | {"input": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K"}}),
+            len("Bash\nbase64\nimage/png"),
+        ),
+        (answer(CALL | {"input": ["make", "Build"]}), len("Bash\nmake\nBuild")),
         (answer({"type": "thinking", "thinking": "hm"}), 2),
         (answer({"type": "thinking", "signature": "x"}), None),
         (answer({"type": "text", "text": "said"}), None),
@@ -142,4 +149,6 @@ CALL = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "mak
     ],
 )
 def test_only_a_single_call_or_thought_is_counted(entry: dict[str, Any], count: int | None) -> None:
-    assert count_unsaid_letters(placed(entry)) == count
+    line = read_placed_line(entry)
+    assert count_unsaid_letters(line) == count
+    assert count is None or count == sum(len(text.words) for text in list_search_texts(line))

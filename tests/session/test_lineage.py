@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.session.build import Build, edited
+from tests.session.build import Build, open_variant
 from turnlog.session.lineage import find_current_leaf_uuid, find_lineage, list_turns_to
 
 
@@ -47,7 +47,7 @@ def test_an_unknown_entry_descends_from_nothing() -> None:
 
 
 def test_a_ring_of_parents_ends_the_line() -> None:
-    session = edited("parent-cycle")
+    session = open_variant("parent-cycle")
     assert all(find_lineage(session, row.uuid) for row in session.graph.rows if row.uuid)
 
 

@@ -12,12 +12,12 @@ from turnlog.entries.reader import Transcript
 from turnlog.session.texts.lines import LineBlock, PlacedLine, read_text_lines, replace_lone_surrogates
 
 
-def placed(data: bytes) -> list[PlacedLine | None]:
+def read_placed_lines(data: bytes) -> list[PlacedLine | None]:
     return list(read_text_lines(data.splitlines(keepends=True)))
 
 
 def one(data: bytes) -> PlacedLine:
-    (found,) = placed(data)
+    (found,) = read_placed_lines(data)
     assert found is not None
     return found
 
@@ -27,7 +27,7 @@ def test_a_line_has_its_texts_its_place_and_its_bytes() -> None:
     build.prompt("hello", "u1")
     build.answer("there", uuid="a1", usage={"output_tokens": 3})
     data = build.data()
-    first, second = placed(data)
+    first, second = read_placed_lines(data)
     assert first is not None
     assert second is not None
     assert (first.offset, first.raw + second.raw) == (0, data)
@@ -55,19 +55,19 @@ def test_places_count_from_where_the_lines_begin() -> None:
 
 def test_glued_entries_are_entries_each() -> None:
     entry = b'{"type":"user","uuid":"%d","sessionId":"s"}'
-    found = placed(entry % 1 + entry % 2 + b"\n")
+    found = read_placed_lines(entry % 1 + entry % 2 + b"\n")
     assert [item and (item.line.uuid, item.offset) for item in found] == [("1", 0), ("2", len(entry % 1))]
     assert b"".join(item.raw for item in found if item) == entry % 1 + entry % 2 + b"\n"
 
 
 @pytest.mark.parametrize("line", [b"nothing\n", b'{"type":"us', b"[1]\n", b"7\n"])
 def test_a_line_that_should_be_an_entry_and_is_none_is_counted(line: bytes) -> None:
-    assert placed(line) == [None]
+    assert read_placed_lines(line) == [None]
 
 
 @pytest.mark.parametrize("line", [b"\n", b"  \n", b"\0\0\0\n", b"// comment\n", b"\xef\xbb\xbf"])
 def test_what_nobody_meant_to_be_an_entry_is_passed_over(line: bytes) -> None:
-    assert placed(line) == []
+    assert read_placed_lines(line) == []
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_lines_and_entries_of_recorded_files_are_the_same() -> None:
     for path in files:
         data = path.read_bytes()
         entries = [(entry.offset, entry.type, entry.uuid) for entry in Transcript.from_bytes(data).entries]
-        found = [(item.offset, item.line.type, item.line.uuid) for item in placed(data) if item]
+        found = [(item.offset, item.line.type, item.line.uuid) for item in read_placed_lines(data) if item]
         assert found == entries, path

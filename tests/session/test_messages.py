@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import Build, edited, encoded, genuine, recorded, use
+from tests.session.build import Build, encode_lines, find_recording, genuine, open_variant, use
 from turnlog.session.session import Session
 from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, parse_version
 from turnlog.session.usage.prices import PricedTokens
@@ -71,14 +71,14 @@ def test_equal_texts_in_one_line_both_stay() -> None:
 
 
 def test_a_line_may_hold_all_blocks_of_a_message() -> None:
-    split, merged = edited("genuine-untouched"), edited("assistant-blocks-merged-into-one-row-per-message")
+    split, merged = open_variant("genuine-untouched"), open_variant("assistant-blocks-merged-into-one-row-per-message")
     assert [split.read_content(message) for message in split.messages] == [
         merged.read_content(message) for message in merged.messages
     ]
 
 
 def test_a_content_that_is_a_string_is_one_text() -> None:
-    session = edited("assistant-content-is-a-string")
+    session = open_variant("assistant-content-is-a-string")
     assert any(kinds(session, number) == ["text"] for number in range(len(session.messages)))
 
 
@@ -256,7 +256,7 @@ def test_all_versions_joined_the_same_scripted_session_to_the_same_answers() -> 
     runs = [genuine(f"{version}/tools") for version in ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")]
     found = [[[block["type"] for block in run.read_content(message)] for message in run.messages] for run in runs]
     assert found == [found[0]] * 5
-    assert recorded("2.1.325/tools").stat().st_size > 0
+    assert find_recording("2.1.325/tools").stat().st_size > 0
 
 
 def test_versions_are_compared_by_number() -> None:
@@ -270,7 +270,7 @@ def test_in_any_order_of_lines_each_field_is_the_maximum(lines: list[tuple[str, 
         {"type": "assistant", "message": {"id": key, "usage": {"input_tokens": given, "output_tokens": output}}}
         for key, given, output in lines
     ]
-    for message in Session.from_bytes(encoded(rows)).messages:
+    for message in Session.from_bytes(encode_lines(rows)).messages:
         own = [line for line in lines if line[0] == message.key]
         assert message.tokens is not None
         assert message.tokens.input == max(line[1] for line in own)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import turnlog
-from tests.session.build import DATA, SESSION, base, recorded
+from tests.session.build import DATA, SESSION, base, find_recording
 from turnlog.demo import config_dir
 from turnlog.errors import NotFound
 from turnlog.session.open import sessions
@@ -21,7 +21,7 @@ def project(folder: Path) -> Path:
 
 
 def test_a_session_is_opened_by_path() -> None:
-    path = recorded("2.1.325/plain")
+    path = find_recording("2.1.325/plain")
     for name in (path, str(path)):
         with turnlog.open(name) as session:
             assert session.session_id == path.stem
@@ -47,5 +47,5 @@ def test_a_name_that_fits_nothing_is_not_found(tmp_path: Path) -> None:
 
 def test_the_sessions_of_given_folders_are_listed() -> None:
     found = {item.session_id for item in turnlog.sessions([config_dir(), DATA / "sessions" / "2.1.325" / "plain"])}
-    assert recorded("2.1.325/plain").stem in found
+    assert find_recording("2.1.325/plain").stem in found
     assert len(found) > 5

@@ -25,7 +25,7 @@ def fold(data: bytes, onto: TranscriptOutline | None = None) -> TranscriptOutlin
     return outline
 
 
-def folded(*entries: dict[str, Any]) -> TranscriptOutline:
+def fold_entries(*entries: dict[str, Any]) -> TranscriptOutline:
     return fold(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
 
 
@@ -48,12 +48,12 @@ def test_a_session_has_its_times_its_place_and_its_prompts() -> None:
 
 def test_times_are_the_earliest_and_the_latest_in_any_order() -> None:
     times = ["2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z", "2026-01-01T00:00:00.000Z", "nonsense", None]
-    found = folded(*({"type": "system", "timestamp": time} for time in times))
+    found = fold_entries(*({"type": "system", "timestamp": time} for time in times))
     assert (found.started, found.ended) == (times[2], times[1])
 
 
 def test_titles_are_the_last_of_each_kind() -> None:
-    found = folded(
+    found = fold_entries(
         {"type": "custom-title", "customTitle": "old"},
         {"type": "custom-title", "customTitle": "new"},
         {"type": "ai-title", "aiTitle": "a model's"},
@@ -65,11 +65,11 @@ def test_titles_are_the_last_of_each_kind() -> None:
 
 
 def test_a_tag_that_was_taken_away_is_gone() -> None:
-    assert folded({"type": "tag", "tag": "t"}, {"type": "tag", "tag": ""}).tag is None
+    assert fold_entries({"type": "tag", "tag": "t"}, {"type": "tag", "tag": ""}).tag is None
 
 
 def test_long_titles_and_prompts_are_cut() -> None:
-    found = folded(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
+    found = fold_entries(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
     assert found.first_prompt == "x" * MAX_LISTED_CHARS
     assert found.ai == "y" * MAX_LISTED_CHARS
 
@@ -83,11 +83,11 @@ def test_long_titles_and_prompts_are_cut() -> None:
     ],
 )
 def test_a_prompt_is_what_was_typed(content: Any, typed: str) -> None:
-    assert folded(prompt(content)).best == typed
+    assert fold_entries(prompt(content)).best == typed
 
 
 def test_what_nobody_typed_is_no_prompt() -> None:
-    found = folded(
+    found = fold_entries(
         prompt("hello", isMeta=True),
         prompt([{"type": "tool_result", "content": "x"}]),
         prompt("all before", isCompactSummary=True),
@@ -97,13 +97,13 @@ def test_what_nobody_typed_is_no_prompt() -> None:
 
 
 def test_a_sidechain_names_a_session_only_where_nothing_else_does() -> None:
-    found = folded(prompt("agent's", isSidechain=True), prompt("mine"), prompt("again", isSidechain=True))
+    found = fold_entries(prompt("agent's", isSidechain=True), prompt("mine"), prompt("again", isSidechain=True))
     assert (found.prompts, found.best) == (1, "mine")
-    assert folded(prompt("agent's", isSidechain=True), prompt("again", isSidechain=True)).best == "agent's"
+    assert fold_entries(prompt("agent's", isSidechain=True), prompt("again", isSidechain=True)).best == "agent's"
 
 
 def test_a_prompt_of_pictures_alone_counts_and_gives_no_title() -> None:
-    found = folded(prompt([{"type": "image"}]), {"type": "user"})
+    found = fold_entries(prompt([{"type": "image"}]), {"type": "user"})
     assert (found.prompts, found.best) == (1, None)
 
 
@@ -111,19 +111,19 @@ def test_compactions_are_counted() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"}
     told = {"type": "system", "subtype": "informational", "content": 'the "compact_boundary" is near'}
     quoted = {"type": "system", "subtype": "informational", "about": "compact_boundary"}
-    assert folded(boundary, told, quoted, boundary).compactions == 2
+    assert fold_entries(boundary, told, quoted, boundary).compactions == 2
 
 
 @pytest.mark.parametrize(
     ("fork", "expected"), [({"sessionId": "s"}, "s"), ({"sessionId": 5}, None), ({}, None), ("s", None), (None, None)]
 )
 def test_a_fork_names_where_it_comes_from(fork: Any, expected: str | None) -> None:
-    assert folded(prompt("x", forkedFrom=fork), prompt("y")).forked_from == expected
+    assert fold_entries(prompt("x", forkedFrom=fork), prompt("y")).forked_from == expected
 
 
 def test_the_first_fork_counts() -> None:
     assert (
-        folded(prompt("x", forkedFrom={"sessionId": "a"}), prompt("y", forkedFrom={"sessionId": "b"})).forked_from
+        fold_entries(prompt("x", forkedFrom={"sessionId": "a"}), prompt("y", forkedFrom={"sessionId": "b"})).forked_from
         == "a"
     )
 
@@ -149,7 +149,7 @@ def test_folding_a_tail_onto_the_rest_is_folding_the_whole(data: bytes, draw: st
 
 @pytest.mark.parametrize(("verb", "expected"), [("clone", "clone"), ("x y", None), (3, None), ("x" * 30, None)])
 def test_what_turnlog_made_says_how_and_from_what(verb: object, expected: str | None) -> None:
-    found = folded({"type": "turnlog", "verb": verb, "forkedFrom": {"sessionId": "s1"}})
+    found = fold_entries({"type": "turnlog", "verb": verb, "forkedFrom": {"sessionId": "s1"}})
     assert (found.made_by, found.forked_from) == (expected, "s1")
 
 

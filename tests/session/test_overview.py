@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests.entries.title_rows import ROWS, write
-from tests.session.build import Build, base, edited, genuine, recorded
+from tests.session.build import Build, base, find_recording, genuine, open_variant
 from turnlog.entries.titles import read_titles
 from turnlog.session.overview import count_entries_by_type, list_distinct
 from turnlog.session.session import Session
@@ -162,19 +162,19 @@ def test_recorded_retries_are_told() -> None:
     assert len(session.api_errors) >= 4
 
 
-def test_the_id_is_the_name_of_the_file(tmp_path: Path, opened: Callable[[Path], Session]) -> None:
-    path = recorded("2.1.325/plain")
-    assert opened(path).session_id == path.stem
+def test_the_id_is_the_name_of_the_file(tmp_path: Path, open_session: Callable[[Path], Session]) -> None:
+    path = find_recording("2.1.325/plain")
+    assert open_session(path).session_id == path.stem
     other = tmp_path / "copy.jsonl"
     other.write_bytes(path.read_bytes())
-    assert opened(other).session_id == path.stem
+    assert open_session(other).session_id == path.stem
 
 
 def test_without_a_file_name_the_id_is_what_most_entries_say() -> None:
     build = base()
     build["u1"]["sessionId"] = "another"
     assert build.session().session_id == build["u2"]["sessionId"]
-    assert edited("minimum-without-sessionid").session_id is None
+    assert open_variant("minimum-without-sessionid").session_id is None
 
 
 @given(rows=ROWS)

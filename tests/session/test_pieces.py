@@ -21,12 +21,12 @@ from turnlog.session.window.pieces import (
 PICTURE = {"type": "image", "source": {"type": "base64", "data": ""}}
 
 
-def found(build: Build, leaf: str | None = None) -> list[ContextPiece]:
+def list_pieces(build: Build, leaf: str | None = None) -> list[ContextPiece]:
     return build_context_pieces(build.session(), leaf).all
 
 
-def told(build: Build) -> list[tuple[str, str]]:
-    return [(piece.group, piece.kind) for piece in found(build)]
+def list_piece_kinds(build: Build) -> list[tuple[str, str]]:
+    return [(piece.group, piece.kind) for piece in list_pieces(build)]
 
 
 def test_every_kind_of_block_has_its_group() -> None:
@@ -36,11 +36,11 @@ def test_every_kind_of_block_has_its_group() -> None:
     build.call("c1", "Read", {"file_path": "/a"}, id="m1")
     build.result("c1", [{"type": "text", "text": "x"}, PICTURE, {"type": "tool_reference", "tool_name": "X"}])
     build.answer("Done.", {"type": "odd"})
-    assert told(build) == [
+    assert list_piece_kinds(build) == [
         ("prompts", ""), ("images", "prompt"), ("thinking", ""), ("answers", ""), ("calls", "Read"),
         ("results", "Read"), ("images", "Read"), ("answers", ""), ("answers", "odd"),
     ]  # fmt: skip
-    assert {group for group, _ in told(build)} <= set(PIECE_GROUPS)
+    assert {group for group, _ in list_piece_kinds(build)} <= set(PIECE_GROUPS)
 
 
 def test_a_result_without_its_call_has_no_kind() -> None:
@@ -59,7 +59,7 @@ def test_what_nobody_typed_is_an_attachment_by_its_kind() -> None:
     build.system("local_command", content="<local-command-stdout>ok</local-command-stdout>")
     build.row("user", message={"role": "user", "content": [{"type": "odd"}]})
     build.answer("ok")
-    assert told(build) == [
+    assert list_piece_kinds(build) == [
         ("prompts", ""), ("attachments", "meta"), ("attachments", "notification"), ("attachments", "local_command"),
         ("attachments", "odd"), ("answers", ""),
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def test_a_text_beside_a_result_is_none_of_a_persons() -> None:
     build.call("c1")
     build.prompt([outcome("c1"), {"type": "text", "text": "a reminder"}])
     build.answer("ok")
-    assert ("attachments", "beside a result") in told(build)
+    assert ("attachments", "beside a result") in list_piece_kinds(build)
 
 
 def test_attachments_count_as_they_were_rendered() -> None:
@@ -81,7 +81,7 @@ def test_attachments_count_as_they_were_rendered() -> None:
     build.lines[-1]["rendered"] = [{"content": "the file"}]
     build.attachment("skill_listing")
     build.answer("ok")
-    assert [(p.group, p.kind, p.size) for p in found(build)][1:-1] == [("attachments", "file", len("the file"))]
+    assert [(p.group, p.kind, p.size) for p in list_pieces(build)][1:-1] == [("attachments", "file", len("the file"))]
 
 
 def test_what_was_typed_in_between_is_a_prompt_and_what_a_task_said_is_none() -> None:
@@ -90,7 +90,7 @@ def test_what_was_typed_in_between_is_a_prompt_and_what_a_task_said_is_none() ->
     build.attachment("queued_command", prompt="more", origin={"kind": "human"})
     build.attachment("queued_command", prompt="over", origin={"kind": "task-notification"})
     build.answer("ok")
-    assert told(build)[1:3] == [("prompts", ""), ("attachments", "notification")]
+    assert list_piece_kinds(build)[1:3] == [("prompts", ""), ("attachments", "notification")]
 
 
 def test_after_a_compaction_only_the_summary_and_what_followed_are_there() -> None:
@@ -101,8 +101,8 @@ def test_after_a_compaction_only_the_summary_and_what_followed_are_there() -> No
     build.summary("what was")
     build.prompt("new")
     build.answer("new answer")
-    assert told(build) == [("summary", ""), ("prompts", ""), ("answers", "")]
-    assert [p.turn for p in found(build)] == [1, 2, 2]
+    assert list_piece_kinds(build) == [("summary", ""), ("prompts", ""), ("answers", "")]
+    assert [p.turn for p in list_pieces(build)] == [1, 2, 2]
 
 
 def test_what_the_client_would_not_send_is_no_piece() -> None:
@@ -114,7 +114,7 @@ def test_what_the_client_would_not_send_is_no_piece() -> None:
     build.result("c1")
     build.result("c1", "again")
     build.answer("done", id="m4")
-    texts = [read_piece_text(build.session(), piece) for piece in found(build)]
+    texts = [read_piece_text(build.session(), piece) for piece in list_pieces(build)]
     assert "Trying." not in texts
     assert "again" not in texts
     assert texts.count("done") == 2
@@ -137,15 +137,15 @@ def test_thinking_without_its_text_is_as_long_as_its_signature_tells() -> None:
     build.prompt("hello")
     build.answer({"type": "thinking", "thinking": "", "signature": "s" * 2080}, "a", id="m1")
     build.answer({"type": "redacted_thinking", "data": "d" * 100}, {"type": "thinking", "thinking": 7}, "b", id="m2")
-    assert [piece.size for piece in found(build) if piece.group == "thinking"] == [1386, 0, 0]
-    assert [piece.stored for piece in found(build) if piece.group == "thinking"] == [2080, 100, 0]
+    assert [piece.size for piece in list_pieces(build) if piece.group == "thinking"] == [1386, 0, 0]
+    assert [piece.stored for piece in list_pieces(build) if piece.group == "thinking"] == [2080, 100, 0]
 
 
 def test_a_size_is_bytes_of_utf_8() -> None:
     build = Build()
     build.prompt("日本")
     build.answer("ok")
-    assert [piece.size for piece in found(build)] == [6, 2]
+    assert [piece.size for piece in list_pieces(build)] == [6, 2]
 
 
 def test_a_result_knows_its_call_and_the_copy_that_the_file_keeps() -> None:
@@ -154,7 +154,7 @@ def test_a_result_knows_its_call_and_the_copy_that_the_file_keeps() -> None:
     build.call("c1", "Read", {"file_path": "/a", "limit": 5})
     build.result("c1", "x" * 50, error=True, toolUseResult={"file": "y" * 100})
     build.answer("ok")
-    call, result = found(build)[1:3]
+    call, result = list_pieces(build)[1:3]
     assert (result.kind, result.path, result.partial, result.failed) == ("Read", "/a", True, True)
     assert call.failed
     assert (result.size, result.texts) == (50, ((50, 50),))
@@ -169,7 +169,7 @@ def test_only_long_strings_of_an_input_can_be_cut() -> None:
     )
     build.result("c1")
     build.answer("ok")
-    assert sorted(found(build)[1].texts) == [(MIN_CUTTABLE_CHARS + 1, MIN_CUTTABLE_CHARS + 1), (400, 400)]
+    assert sorted(list_pieces(build)[1].texts) == [(MIN_CUTTABLE_CHARS + 1, MIN_CUTTABLE_CHARS + 1), (400, 400)]
 
 
 @pytest.mark.parametrize("given", [None, 7, "text", [], {"a": {"b": [None, True, 1.5, "x"]}}])
@@ -178,7 +178,7 @@ def test_any_input_has_a_size(given: Any) -> None:
     build.prompt("hello")
     build.lines.append({**build.lines[-1], "type": "assistant", "uuid": "a", "parentUuid": build.last})
     build.lines[-1]["message"] = {"id": "m", "content": [{"type": "tool_use", "id": "c", "name": "X", "input": given}]}
-    assert found(build)[1].size == estimate_json_bytes(given) + 1
+    assert list_pieces(build)[1].size == estimate_json_bytes(given) + 1
 
 
 def test_a_deep_input_is_no_trouble() -> None:
@@ -201,7 +201,7 @@ def test_of_a_sub_agents_file_all_that_leads_to_its_end_counts() -> None:
     build = Build()
     build.prompt("the task", isSidechain=True)
     build.answer("done", isSidechain=True)
-    assert told(build) == [("prompts", ""), ("answers", "")]
+    assert list_piece_kinds(build) == [("prompts", ""), ("answers", "")]
     with pytest.raises(Refused):
         build_context_pieces(Build().session())
     only_notes = Build()

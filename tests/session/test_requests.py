@@ -40,7 +40,7 @@ def test_the_hash_is_the_one_that_the_client_wrote_beside_whole_messages() -> No
     assert all(hash_message(body["message"]) == body["hash"] for body in whole)
 
 
-def asked(*contents: tuple[str, Any]) -> RequestProof:
+def prove_request(*contents: tuple[str, Any]) -> RequestProof:
     """The proof for a session whose one request holds these messages."""
     build = base()
     build.call("c1", uuid="x1", id="m")
@@ -54,13 +54,15 @@ def asked(*contents: tuple[str, Any]) -> RequestProof:
 def test_prompts_answers_and_results_are_rebuilt() -> None:
     calls = [use("c1"), use("c2")]
     results = [outcome("c1", "one"), outcome("c2", "two")]
-    proof = asked(("user", "u1 text"), ("assistant", [{"type": "text", "text": "a1 text"}]), ("assistant", calls))
+    proof = prove_request(
+        ("user", "u1 text"), ("assistant", [{"type": "text", "text": "a1 text"}]), ("assistant", calls)
+    )
     assert (proof.requests, proof.rebuilt, proof.unresolved) == (1, 3, [])
-    assert asked(("user", results), ("user", results[:1])).rebuilt == 2
+    assert prove_request(("user", results), ("user", results[:1])).rebuilt == 2
 
 
 def test_what_was_never_written_is_not_rebuilt() -> None:
-    proof = asked(("user", "something else"))
+    proof = prove_request(("user", "something else"))
     assert (proof.rebuilt, proof.blobs, proof.total) == (0, 0, 1)
     assert [request for request, _ in proof.unresolved] == ["r"]
 

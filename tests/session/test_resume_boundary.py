@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from turnlog.session.session import Session
 
 
 def texts(build: Build) -> list[str]:
-    found = Session.from_bytes(encoded(build.lines)).conversation().messages
+    found = Session.from_bytes(encode_lines(build.lines)).conversation().messages
     return [block["text"] for message in found for block in message["content"]]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.build import SESSION, Build, base, recorded, variant
+from tests.session.build import SESSION, Build, base, find_recording, variant
 from turnlog.errors import Unreadable
 from turnlog.session.session import Session
 
@@ -32,7 +32,7 @@ def test_a_file_that_does_not_exist_can_not_be_read(tmp_path: Path) -> None:
 
 
 def test_closing_lets_go_of_the_sub_agents_files_too() -> None:
-    session = Session.open(recorded("2.1.325/agents"))
+    session = Session.open(find_recording("2.1.325/agents"))
     assert session.usage.output_tokens
     inner = [session.open_agent_session(agent) for agent in session.agents]
     session.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.touching import text
+from tests.session.touch_calls import text
 from turnlog.session.calls import CallDetail
 from turnlog.session.files.shown_lines import ShownLines, parse_read_call, parse_shown_file
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, recorded, stamp, use
+from tests.session.build import Build, find_recording, stamp, use
 from tests.session.test_touches import with_agents
 from turnlog.session.session import Session
 from turnlog.session.tallies import (
@@ -69,8 +69,8 @@ def test_a_call_without_sound_times_has_no_time(started: Any, ended: Any) -> Non
     assert (found.median, found.p95) == (None, None)
 
 
-def test_sub_agents_count_and_copies_do_not(tmp_path: Path, opened: Open) -> None:
-    found = {item.name: item.calls for item in count_calls_by_tool(opened(with_agents(tmp_path)))}
+def test_sub_agents_count_and_copies_do_not(tmp_path: Path, open_session: Open) -> None:
+    found = {item.name: item.calls for item in count_calls_by_tool(open_session(with_agents(tmp_path)))}
     assert found == {"Read": 3, "Task": 1}
 
 
@@ -145,7 +145,7 @@ def test_messages_are_reduced_to_what_they_have_in_common(text: str, wanted: str
     assert normalise_error_text(text) == wanted
 
 
-def test_a_recorded_session_has_the_failures_of_its_script(opened: Open) -> None:
-    found = {item.name: item for item in count_calls_by_tool(opened(recorded("2.1.325/tools")))}
+def test_a_recorded_session_has_the_failures_of_its_script(open_session: Open) -> None:
+    found = {item.name: item for item in count_calls_by_tool(open_session(find_recording("2.1.325/tools")))}
     assert found["Edit"].failed == 1
     assert found["Bash"].calls > 1

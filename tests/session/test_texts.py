@@ -22,14 +22,18 @@ from turnlog.session.texts.texts import (
 )
 
 
-def placed(entry: Any) -> PlacedLine:
+def read_placed_line(entry: Any) -> PlacedLine:
     (found,) = read_text_lines([json.dumps(entry).encode()])
     assert found is not None
     return found
 
 
-def found(entry: Any, familiar: ShownEarlier | None = None) -> list[tuple[str, str]]:
-    given = list_search_texts(placed(entry)) if familiar is None else list_search_texts(placed(entry), familiar)
+def list_texts(entry: Any, familiar: ShownEarlier | None = None) -> list[tuple[str, str]]:
+    given = (
+        list_search_texts(read_placed_line(entry))
+        if familiar is None
+        else list_search_texts(read_placed_line(entry), familiar)
+    )
     return [(text.kind, text.words) for text in given]
 
 
@@ -51,7 +55,7 @@ def result(structured: Any, told: str = "told", call: str = "c") -> dict[str, An
 
 def beyond(structured: Any, told: str = "told", familiar: ShownEarlier | None = None) -> list[str]:
     """The words that a structured result adds."""
-    return [words for _, words in found(result(structured, told), familiar)[1:]]
+    return [words for _, words in list_texts(result(structured, told), familiar)[1:]]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,7 @@ def beyond(structured: Any, told: str = "told", familiar: ShownEarlier | None = 
     ],
 )
 def test_a_text_has_the_kind_of_its_place(entry: Any, kind: str) -> None:
-    assert [kind for kind, _ in found(entry)] == [kind]
+    assert [kind for kind, _ in list_texts(entry)] == [kind]
     assert kind in TEXT_KINDS
 
 
@@ -96,53 +100,57 @@ def test_what_people_remember_are_kinds() -> None:
 
 def test_an_entry_has_all_of_its_texts_in_order() -> None:
     entry = answer({"type": "thinking", "thinking": "hm"}, text("said"), use("c", "Read", {"file_path": "/a"}))
-    assert found(entry) == [("thinking", "hm"), ("answer", "said"), ("call", "Read\n/a")]
+    assert list_texts(entry) == [("thinking", "hm"), ("answer", "said"), ("call", "Read\n/a")]
 
 
 def test_a_call_has_its_tool_its_id_and_the_files_that_it_names() -> None:
     (call,) = list_search_texts(
-        placed(answer(use("c1", "Edit", {"file_path": "/a", "edits": [{"new": "b"}], "path": ""})))
+        read_placed_line(answer(use("c1", "Edit", {"file_path": "/a", "edits": [{"new": "b"}], "path": ""})))
     )
     assert call == SearchText("call", "Edit\n/a\nb", ("/a",), "Edit", "c1")
 
 
 def test_a_result_without_is_error_has_failed_if_its_words_say_so() -> None:
-    assert list_search_texts(placed(prompt([outcome("c1", "Exit code 1\nno")])))[0].failed
-    assert not list_search_texts(placed(prompt([outcome("c1", "Exit code 1\nno")], toolUseResult={"stdout": "x"})))[
-        0
-    ].failed
+    assert list_search_texts(read_placed_line(prompt([outcome("c1", "Exit code 1\nno")])))[0].failed
+    assert not list_search_texts(
+        read_placed_line(prompt([outcome("c1", "Exit code 1\nno")], toolUseResult={"stdout": "x"}))
+    )[0].failed
 
 
 def test_a_call_without_a_name_or_an_input_is_one() -> None:
-    (call,) = list_search_texts(placed(answer({"type": "tool_use"})))
+    (call,) = list_search_texts(read_placed_line(answer({"type": "tool_use"})))
     assert call == SearchText("call", "", (), "", None)
 
 
 @pytest.mark.parametrize("error", [True, False])
 def test_a_result_has_the_id_of_its_call_and_says_if_it_failed(error: bool) -> None:
-    (given,) = list_search_texts(placed(prompt([outcome("c1", [text("a"), text("b")], error)])))
+    (given,) = list_search_texts(read_placed_line(prompt([outcome("c1", [text("a"), text("b")], error)])))
     assert given == SearchText("result", "a\nb", call="c1", failed=error)
 
 
 def test_errors_of_the_api_are_failures() -> None:
-    assert list_search_texts(placed(answer(text("x"), isApiErrorMessage=True)))[0].failed
-    assert list_search_texts(placed({"type": "system", "subtype": "api_error", "error": {"message": "x"}}))[0].failed
-    assert not list_search_texts(placed({"type": "system", "subtype": "informational", "content": "x"}))[0].failed
+    assert list_search_texts(read_placed_line(answer(text("x"), isApiErrorMessage=True)))[0].failed
+    assert list_search_texts(read_placed_line({"type": "system", "subtype": "api_error", "error": {"message": "x"}}))[
+        0
+    ].failed
+    assert not list_search_texts(read_placed_line({"type": "system", "subtype": "informational", "content": "x"}))[
+        0
+    ].failed
 
 
 def test_blocks_that_are_not_as_they_should_be_are_looked_at_in_full() -> None:
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x"}}
     entry = prompt([{"type": "text", "text": ["deep"]}, {"type": "thinking"}, picture, "bare", 7])
-    assert found(entry) == [("attachment", "deep"), ("other", "bare")]
+    assert list_texts(entry) == [("attachment", "deep"), ("other", "bare")]
 
 
 def test_what_an_answer_cites_belongs_to_it() -> None:
     cited = {"type": "text", "text": "said", "citations": [{"cited_text": "source"}]}
-    assert found(answer(cited)) == [("answer", "said\nsource")]
+    assert list_texts(answer(cited)) == [("answer", "said\nsource")]
 
 
 def test_what_stands_beside_a_message_is_meta() -> None:
-    assert found(prompt("no", userFeedback="because", planContent="plan")) == [
+    assert list_texts(prompt("no", userFeedback="because", planContent="plan")) == [
         ("prompt", "no"),
         ("meta", "plan\nbecause"),
     ]
@@ -150,14 +158,14 @@ def test_what_stands_beside_a_message_is_meta() -> None:
 
 def test_a_document_of_text_has_its_text_and_its_title() -> None:
     document = {"type": "document", "title": "T", "source": {"type": "text", "data": "words"}}
-    assert {"words", "T"} == set(found(prompt([document]))[0][1].split())
-    assert found(prompt([{"type": "document", "source": {"type": "base64", "data": "x"}}])) == []
-    assert found(prompt([{"type": "document", "source": "plain"}])) == [("attachment", "plain")]
+    assert {"words", "T"} == set(list_texts(prompt([document]))[0][1].split())
+    assert list_texts(prompt([{"type": "document", "source": {"type": "base64", "data": "x"}}])) == []
+    assert list_texts(prompt([{"type": "document", "source": "plain"}])) == [("attachment", "plain")]
 
 
 @pytest.mark.parametrize("entry", [prompt(None), prompt([]), prompt([{"type": "image"}]), {"type": "custom-title"}, {}])
 def test_an_entry_without_texts_has_none(entry: Any) -> None:
-    assert found(entry) == []
+    assert list_texts(entry) == []
 
 
 def test_a_structured_result_adds_what_the_model_did_not_see() -> None:
@@ -171,13 +179,15 @@ def test_a_structured_result_adds_what_the_model_did_not_see() -> None:
 
 
 def test_a_structured_result_without_a_result_is_one() -> None:
-    assert found(prompt([], toolUseResult={"stdout": "alone"})) == [("result", "alone")]
+    assert list_texts(prompt([], toolUseResult={"stdout": "alone"})) == [("result", "alone")]
 
 
 def test_a_structured_result_has_the_call_and_the_files_of_the_result() -> None:
-    _, extra = list_search_texts(placed(result({"filePath": "/a", "stdout": "more"})))
+    _, extra = list_search_texts(read_placed_line(result({"filePath": "/a", "stdout": "more"})))
     assert extra == SearchText("result", "/a\nmore", ("/a",), call="c")
-    _, extra = list_search_texts(placed(result({"file": {"filePath": "/b", "content": "told"}}, "told and more")))
+    _, extra = list_search_texts(
+        read_placed_line(result({"file": {"filePath": "/b", "content": "told"}}, "told and more"))
+    )
     assert extra.paths == ("/b",)
 
 
@@ -237,20 +247,20 @@ def test_a_result_shows_a_file_whole_or_not(structured: Any, path: str | None) -
 
 def test_an_attachment_names_its_files() -> None:
     (given,) = list_search_texts(
-        placed({"type": "attachment", "attachment": {"type": "file", "filename": "/a", "displayPath": "a"}})
+        read_placed_line({"type": "attachment", "attachment": {"type": "file", "filename": "/a", "displayPath": "a"}})
     )
     assert given.paths == ("/a", "a")
 
 
 def test_a_snapshot_of_the_file_history_names_its_files() -> None:
     snapshot = {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": {"a.py": {}, "b.py": {}}}}
-    assert list_search_texts(placed(snapshot)) == [SearchText("other", "", ("a.py", "b.py"))]
-    assert found({"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": []}}) == []
-    assert found({"type": "file-history-snapshot", "snapshot": 3}) == []
+    assert list_search_texts(read_placed_line(snapshot)) == [SearchText("other", "", ("a.py", "b.py"))]
+    assert list_texts({"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": []}}) == []
+    assert list_texts({"type": "file-history-snapshot", "snapshot": 3}) == []
 
 
 def test_a_text_that_an_entry_repeats_stands_there_once() -> None:
-    assert found({"type": "hologram", "a": "same", "b": ["same", "other"]}) == [("other", "same\nother")]
+    assert list_texts({"type": "hologram", "a": "same", "b": ["same", "other"]}) == [("other", "same\nother")]
 
 
 def test_encoded_files_are_no_texts() -> None:
@@ -302,25 +312,27 @@ ENTRY = st.fixed_dictionaries(
     ],
 )
 def test_values_of_the_wrong_type_do_no_harm(entry: Any) -> None:
-    assert all(text.kind in TEXT_KINDS for text in list_search_texts(placed(entry), ShownEarlier({"c"}, {"/a"})))
+    assert all(
+        text.kind in TEXT_KINDS for text in list_search_texts(read_placed_line(entry), ShownEarlier({"c"}, {"/a"}))
+    )
 
 
 @given(ENTRY)
 def test_no_entry_is_too_strange(entry: dict[str, Any]) -> None:
-    given_texts = list_search_texts(placed(entry), ShownEarlier({"c"}, {"/a"}))
+    given_texts = list_search_texts(read_placed_line(entry), ShownEarlier({"c"}, {"/a"}))
     assert all(text.kind in TEXT_KINDS and isinstance(text.words, str) for text in given_texts)
     assert find_whole_file_path(entry.get("toolUseResult")) is None or isinstance(entry["toolUseResult"], dict)
 
 
-def numbered(sign: str = "\u2192", start: int = 1) -> str:
+def build_numbered_text(sign: str = "\u2192", start: int = 1) -> str:
     return f"     {start}{sign}one\n     {start + 1}{sign}}}"
 
 
 @pytest.mark.parametrize("sign", ["\u2192", "\t"])
 def test_a_file_that_was_read_is_taken_without_the_numbers_of_its_lines(sign: str) -> None:
-    told = numbered(sign, 7) + "\n\n<system-reminder>Beware of }\n</system-reminder>"
+    told = build_numbered_text(sign, 7) + "\n\n<system-reminder>Beware of }\n</system-reminder>"
     read = {"file": {"content": "one\n}", "startLine": 7}}
-    (only,) = list_search_texts(placed(result(read, told)))
+    (only,) = list_search_texts(read_placed_line(result(read, told)))
     assert only.words == "one\n}\n\n<system-reminder>Beware of }\n</system-reminder>"
     assert only.seen == len(told)
 
@@ -336,13 +348,13 @@ def test_a_file_that_was_read_is_taken_without_the_numbers_of_its_lines(sign: st
     ],
 )
 def test_what_the_model_saw_stays_where_it_is_not_the_numbered_file(read: dict[str, Any]) -> None:
-    first, *_ = list_search_texts(placed(result({"file": read}, numbered())))
-    assert (first.words, first.seen) == (numbered(), None)
+    first, *_ = list_search_texts(read_placed_line(result({"file": read}, build_numbered_text())))
+    assert (first.words, first.seen) == (build_numbered_text(), None)
 
 
 def test_a_reading_without_a_result_is_no_numbered_file() -> None:
     entry = prompt([], toolUseResult={"file": {"content": "one", "startLine": 1}})
-    assert found(entry) == [("result", "one")]
+    assert list_texts(entry) == [("result", "one")]
 
 
 FRAME = "Another Claude session sent a message:\n"
@@ -365,23 +377,26 @@ FRAME = "Another Claude session sent a message:\n"
     ],
 )
 def test_only_what_a_person_said_is_a_prompt(entry: Any, kinds: list[str]) -> None:
-    assert [kind for kind, _ in found(entry)] == kinds
+    assert [kind for kind, _ in list_texts(entry)] == kinds
 
 
-def queued(words: Any, **fields: Any) -> dict[str, Any]:
+def build_queued_command(words: Any, **fields: Any) -> dict[str, Any]:
     attachment = {"type": "queued_command", "prompt": words, **fields}
     return {"type": "attachment", "attachment": attachment, "rendered": [{"content": f"framed: {words}"}, "note"]}
 
 
 def test_what_came_while_the_model_worked_is_found_as_what_it_is() -> None:
-    assert found(queued("me", origin={"kind": "human"})) == [("prompt", "me"), ("attachment", "human\nnote")]
-    assert found(queued("you", origin={"kind": "peer", "from": "a"}))[0] == ("peer", "you")
-    assert found(queued("it", commandMode="task-notification"))[0] == ("meta", "it")
-    assert found(queued(""))[0][0] == "attachment"
+    assert list_texts(build_queued_command("me", origin={"kind": "human"})) == [
+        ("prompt", "me"),
+        ("attachment", "human\nnote"),
+    ]
+    assert list_texts(build_queued_command("you", origin={"kind": "peer", "from": "a"}))[0] == ("peer", "you")
+    assert list_texts(build_queued_command("it", commandMode="task-notification"))[0] == ("meta", "it")
+    assert list_texts(build_queued_command(""))[0][0] == "attachment"
 
 
 def test_an_answer_that_the_client_made_up_is_meta() -> None:
     filler = {"type": "assistant", "message": {"model": "<synthetic>", "content": "No response requested."}}
-    assert found(filler)[0][0] == "meta"
-    assert found(filler | {"isApiErrorMessage": True})[0][0] == "answer"
-    assert found(answer(text("No response requested.")))[0][0] == "answer"
+    assert list_texts(filler)[0][0] == "meta"
+    assert list_texts(filler | {"isApiErrorMessage": True})[0][0] == "answer"
+    assert list_texts(answer(text("No response requested.")))[0][0] == "answer"

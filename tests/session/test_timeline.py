@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import DATA, Build, edited, encoded, genuine, recorded, use
+from tests.session.build import DATA, Build, encode_lines, find_recording, genuine, open_variant, use
 from tests.session.test_any import entries, realistic
 from turnlog.demo import config_dir
 from turnlog.entries.entry import Entry, Scrap
@@ -66,13 +66,13 @@ def test_every_line_of_a_genuine_session_is_in_an_item(path: Path) -> None:
 
 @given(st.lists(entries, max_size=12))
 def test_every_line_of_any_file_is_in_an_item(lines: list[dict[str, object]]) -> None:
-    session = Session.from_bytes(encoded(lines))
+    session = Session.from_bytes(encode_lines(lines))
     covers(session, build_timeline(session))
 
 
 @given(st.permutations(realistic()))
 def test_every_line_is_in_an_item_in_whatever_order_they_stand(lines: list[dict[str, object]]) -> None:
-    session = Session.from_bytes(encoded(lines))
+    session = Session.from_bytes(encode_lines(lines))
     covers(session, build_timeline(session))
 
 
@@ -216,7 +216,7 @@ def test_a_summary_belongs_to_its_compaction_on_whichever_side_it_stands() -> No
     assert (item.key, len(item.lines)) == ("b1", 2)
     facts = made.head.compactions[0]
     assert (facts.key, facts.trigger, facts.before, facts.entries, facts.preserved) == ("b1", "auto", 1000, 2, 1)
-    session = Session.from_bytes(encoded([*build.lines[:2], build.lines[3], build.lines[2]]))
+    session = Session.from_bytes(encode_lines([*build.lines[:2], build.lines[3], build.lines[2]]))
     turned = build_timeline(session)
     assert [len(item.lines) for item in turned.items if item.kind == "compaction"] == [2]
 
@@ -285,7 +285,7 @@ def test_descent_tells_what_turns_to_tells_of_each_leaf(path: Path) -> None:
 
 
 def test_descent_ends_in_a_ring_of_parents() -> None:
-    session = edited("parent-cycle")
+    session = open_variant("parent-cycle")
     descent = Descent(session)
     rows = [row.uuid for row in session.graph.rows if row.uuid]
     assert all(isinstance(descent.list_turns_to(uuid), list) for uuid in rows)
@@ -293,7 +293,7 @@ def test_descent_ends_in_a_ring_of_parents() -> None:
 
 
 def test_sub_agents_are_listed_with_what_they_used() -> None:
-    with Session.open(recorded("2.1.325/agents")) as session:
+    with Session.open(find_recording("2.1.325/agents")) as session:
         helpers = build_timeline(session).head.agents
     assert helpers
     assert all(helper.output > 0 and helper.turn > 0 and helper.call_id for helper in helpers)

@@ -60,7 +60,7 @@ def write(path: Path, *lines: dict[str, Any] | bytes) -> Path:
     return path
 
 
-def said(file: Transcript) -> list[Message]:
+def list_messages(file: Transcript) -> list[Message]:
     """The messages of a file, with those that it only has as echoes."""
     known = join_messages(file.entries)
     keys = {message.key for message in known}
@@ -81,11 +81,11 @@ def echoes(file: Transcript) -> Iterable[Entry]:
             yield line
 
 
-def joined(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
+def total_by_reader(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
     """Tokens and quality by the full reader; messages without any id are told apart by their files."""
     found: dict[str, tuple[PricedTokens, str]] = {}
     for path in paths:
-        for message in said(Transcript.from_bytes(path.read_bytes())):
+        for message in list_messages(Transcript.from_bytes(path.read_bytes())):
             if not message.is_synthetic:
                 key = f"{path}{message.key}" if message.key.startswith("@") else message.key
                 found[key] = message.tokens or PricedTokens(), message.quality
@@ -93,7 +93,7 @@ def joined(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
     return found
 
 
-def scanned(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
+def total_by_scan(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
     return {key: (best.tokens, best.quality) for key, best in count_usage(paths, 1).items()}
 
 
@@ -132,12 +132,12 @@ def test_generated_files_have_all_that_makes_counting_hard(collections: tuple[Pa
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: "/".join(path.parts[-4:]))
 def test_totals_of_a_recorded_session_are_those_of_its_messages(path: Path) -> None:
-    assert scanned([path]) == joined([path])
+    assert total_by_scan([path]) == total_by_reader([path])
 
 
 def test_totals_of_generated_files_are_those_of_their_messages(collections: tuple[Path, Path]) -> None:
     for path in files(*collections):
-        assert scanned([path]) == joined([path])
+        assert total_by_scan([path]) == total_by_reader([path])
 
 
 numbers = st.none() | st.integers(0, 50)
@@ -196,7 +196,7 @@ def test_totals_of_any_lines_are_those_of_their_messages(
     path = tmp_path_factory.mktemp("any") / "s.jsonl"
     text = "".join(json.dumps(line, separators=spacing) + end for line, spacing, end in lines)
     path.write_bytes(b"\xef\xbb\xbf" * bom + text.encode())
-    assert scanned([path]) == joined([path])
+    assert total_by_scan([path]) == total_by_reader([path])
 
 
 @given(
@@ -294,7 +294,7 @@ def line(**fields: Any) -> Entry:
     return entry
 
 
-def counted(*lines: Entry) -> MessageCounts:
+def count_message(*lines: Entry) -> MessageCounts:
     """The one message of some lines."""
     found: dict[str, MessageCounts] = {}
     for number, item in enumerate(lines):
@@ -313,7 +313,7 @@ def test_counting_gives_the_message_of_a_line_and_nothing_for_other_lines() -> N
 
 
 def test_a_message_without_usage_is_a_message_of_which_nothing_is_known() -> None:
-    best = counted(line(message={"id": "m", "model": "x", "stop_reason": "end_turn"}))
+    best = count_message(line(message={"id": "m", "model": "x", "stop_reason": "end_turn"}))
     assert (best.tokens, best.quality, best.lowest) == (PricedTokens(), "missing", -1)
 
 
@@ -325,25 +325,25 @@ def test_numbers_that_no_request_can_have_are_no_counts() -> None:
         "cache_creation": {"ephemeral_1h_input_tokens": 10**20, "ephemeral_5m_input_tokens": 4},
         "server_tool_use": {"web_search_requests": 10**9},
     }
-    best = counted(line(message={"id": "m", "usage": usage}))
+    best = count_message(line(message={"id": "m", "usage": usage}))
     assert best.tokens == PricedTokens(web_searches=10_000)
     assert best.lowest == 0
     split = {"ephemeral_1h_input_tokens": 20, "ephemeral_5m_input_tokens": 10**20}
-    assert counted(line(message={"id": "m", "usage": {"cache_creation": split}})).tokens == PricedTokens(
+    assert count_message(line(message={"id": "m", "usage": {"cache_creation": split}})).tokens == PricedTokens(
         cache_write_1h=20
     )
 
 
 def test_a_request_that_is_not_billed_as_usual_says_on_which_terms() -> None:
     usual = {"speed": "standard", "service_tier": "standard", "inference_geo": "not_available"}
-    assert counted(line(message={"id": "m", "usage": usual})).terms is None
-    assert counted(line(message={"id": "m", "usage": {"speed": "fast"}})).terms == "fast||"
+    assert count_message(line(message={"id": "m", "usage": usual})).terms is None
+    assert count_message(line(message={"id": "m", "usage": {"speed": "fast"}})).terms == "fast||"
     geo = {"service_tier": "batch", "inference_geo": "us" * 500}
-    assert counted(line(message={"id": "m", "usage": geo})).terms == f"|batch|{'us' * 20}"
+    assert count_message(line(message={"id": "m", "usage": geo})).terms == f"|batch|{'us' * 20}"
 
 
 def test_client_and_side_are_those_of_the_last_line() -> None:
-    best = counted(line(version="2.1.7", isSidechain=True), line(version="2.1.8"))
+    best = count_message(line(version="2.1.7", isSidechain=True), line(version="2.1.8"))
     assert (best.version, best.sidechain) == ("2.1.8", 0)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import SESSION, Build, recorded, stamp, use
+from tests.session.build import SESSION, Build, find_recording, stamp, use
 from turnlog.session.files.touches import (
     AgentTurns,
     Touch,
@@ -182,8 +182,8 @@ def _agent(folder: Path, name: str, meta: dict[str, Any], path: str, call: str) 
     (folder / f"agent-{name}.meta.json").write_text(json.dumps({"agentType": "Explore", **meta}))
 
 
-def test_sub_agents_are_named_and_belong_to_the_turn_that_started_them(tmp_path: Path, opened: Open) -> None:
-    found = list_touches(opened(with_agents(tmp_path)))
+def test_sub_agents_are_named_and_belong_to_the_turn_that_started_them(tmp_path: Path, open_session: Open) -> None:
+    found = list_touches(open_session(with_agents(tmp_path)))
     told = {
         (item.path, item.agent.agent_id if item.agent else None, item.turn.number if item.turn else None)
         for item in found
@@ -191,12 +191,12 @@ def test_sub_agents_are_named_and_belong_to_the_turn_that_started_them(tmp_path:
     assert told == {("/one", "a1", 2), ("/two", "a2", 2), ("/three", "a3", 2)}
 
 
-def test_a_call_that_two_files_hold_counts_once(tmp_path: Path, opened: Open) -> None:
-    found = list_touches(opened(with_agents(tmp_path)))
+def test_a_call_that_two_files_hold_counts_once(tmp_path: Path, open_session: Open) -> None:
+    found = list_touches(open_session(with_agents(tmp_path)))
     assert [item.path for item in found].count("/one") == 1
 
 
-def test_sub_agents_that_start_each_other_in_a_circle_end_somewhere(tmp_path: Path, opened: Open) -> None:
+def test_sub_agents_that_start_each_other_in_a_circle_end_somewhere(tmp_path: Path, open_session: Open) -> None:
     build = Build()
     build.prompt()
     path = build.write(tmp_path)
@@ -204,7 +204,7 @@ def test_sub_agents_that_start_each_other_in_a_circle_end_somewhere(tmp_path: Pa
     agents.mkdir(parents=True)
     _agent(agents, "a1", {"parentAgentId": "a2"}, "/one", "c1")
     _agent(agents, "a2", {"parentAgentId": "a1"}, "/two", "c2")
-    session = opened(path)
+    session = open_session(path)
     assert [AgentTurns(session).find_turn(agent) for agent in session.agents] == [None, None]
 
 
@@ -225,10 +225,10 @@ def test_touches_keep_the_order_of_the_file_whatever_the_clock_says() -> None:
     assert [item.path for item in list_touches(build.session())] == ["/0", "/1", "/2", "/3"]
 
 
-def test_a_recorded_session_touched_the_files_of_its_script(opened: Open) -> None:
+def test_a_recorded_session_touched_the_files_of_its_script(open_session: Open) -> None:
     found = {
         item.path.rsplit("/", 1)[-1]: item
-        for item in group_touches_by_file(list_touches(opened(recorded("2.1.325/tui_edge"))))
+        for item in group_touches_by_file(list_touches(open_session(find_recording("2.1.325/tui_edge"))))
     }
     assert (found["cart.py"].count_touches("read"), found["cart.py"].count_touches("edit")) == (1, 2)
     assert [touch.turn.number for touch in found["cart.py"].touches if touch.turn] == [1, 1, 2]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, base, edited, genuine
+from tests.session.build import Build, base, genuine, open_variant
 from turnlog.entries.speakers import Speaker
 from turnlog.session.session import Session
 from turnlog.session.turns import RESUME_GAP, Turn
@@ -175,7 +175,7 @@ def test_another_agents_message_in_the_queue_is_no_further_prompt() -> None:
 
 
 def test_a_prompt_that_is_written_twice_with_one_uuid_is_one_turn() -> None:
-    twice, once = edited("first-rows-written-twice-same-uuids"), edited("genuine-untouched")
+    twice, once = open_variant("first-rows-written-twice-same-uuids"), open_variant("genuine-untouched")
     assert [turn.text for turn in twice.turns] == [turn.text for turn in once.turns]
     assert [turn.outcome for turn in twice.turns] == [turn.outcome for turn in once.turns]
     again = next(twice.file.entries[places[0]] for places in twice.file.repeated.values())
@@ -254,7 +254,7 @@ def test_a_turn_ends_with_its_work_and_not_with_a_command_hours_later() -> None:
 # -- text that was typed while a turn was at work
 
 
-def working() -> Build:
+def build_working() -> Build:
     build = Build("2.1.45")
     build.prompt("work")
     build.call("c1")
@@ -262,7 +262,7 @@ def working() -> Build:
 
 
 def test_absorbed_text_is_a_further_prompt_of_the_turn_in_the_new_form() -> None:
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content="also this")
     build.note("queue-operation", operation="remove", content="also this", reason="absorbed_mid_turn")
     build.result("c1")
@@ -278,7 +278,7 @@ def test_absorbed_text_is_a_further_prompt_of_the_turn_in_the_new_form() -> None
 
 
 def test_absorbed_text_is_a_further_prompt_of_the_turn_in_the_old_form() -> None:
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content="also this")
     build.note("queue-operation", operation="enqueue", content="and that")
     build.note("queue-operation", operation="remove")
@@ -291,7 +291,7 @@ def test_absorbed_text_is_a_further_prompt_of_the_turn_in_the_old_form() -> None
 
 
 def test_queued_text_that_became_a_prompt_is_a_turn_of_its_own() -> None:
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content="next")
     build.answer("done")
     build.note("queue-operation", operation="dequeue")
@@ -300,7 +300,7 @@ def test_queued_text_that_became_a_prompt_is_a_turn_of_its_own() -> None:
 
 
 def test_queued_text_that_was_taken_back_is_no_prompt() -> None:
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content="never mind")
     build.note("queue-operation", operation="popAll", content="never mind")
     build.note("queue-operation", operation="remove")
@@ -308,7 +308,7 @@ def test_queued_text_that_was_taken_back_is_no_prompt() -> None:
 
 
 def test_a_notification_in_the_queue_is_no_further_prompt() -> None:
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content=NOTICE)
     build.note("queue-operation", operation="remove")
     build.note("queue-operation", operation="enqueue")
@@ -318,7 +318,7 @@ def test_a_notification_in_the_queue_is_no_further_prompt() -> None:
 
 def test_what_clients_leave_in_the_queue_does_not_hide_absorbed_text() -> None:
     """2.1.45 notes the start of a background task there, and takes notifications out without saying so."""
-    build = working()
+    build = build_working()
     build.note("queue-operation", operation="enqueue", content='{"task_id":"b1","task_type":"local_bash"}')
     build.note("queue-operation", operation="enqueue", content=NOTICE)
     build.answer("runs")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.build import Build, recorded
+from tests.session.build import Build, find_recording
 from turnlog.session.message_usage import compute_message_cost, sum_context_tokens, sum_usage
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import PricedTokens
@@ -64,8 +64,8 @@ def test_the_context_is_all_that_a_request_held() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
-def test_a_sessions_usage_holds_that_of_its_sub_agents(version: str, opened: Callable[[Path], Session]) -> None:
-    session = opened(recorded(f"{version}/agents"))
+def test_a_sessions_usage_holds_that_of_its_sub_agents(version: str, open_session: Callable[[Path], Session]) -> None:
+    session = open_session(find_recording(f"{version}/agents"))
     own = sum_usage(session.messages)
     assert session.agents
     assert session.usage.output_tokens > own.output_tokens

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import CORPUS
-from tests.session.build import Build, encoded, recorded
+from tests.session.build import Build, encode_lines, find_recording
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_any import entries, loose, values
-from tests.session.touching import config, copy, do, history, snapshot, text
+from tests.session.touch_calls import config, copy, do, history, snapshot, text
 from turnlog.errors import NotFound, UsageError
 from turnlog.session.files.touches import group_touches_by_file, list_touches
 from turnlog.session.files.versions import (
@@ -51,7 +51,7 @@ def three_turns() -> Build:
     return build
 
 
-def held(session: Session, chosen: ChosenVersion | None) -> bytes:
+def recreate_bytes(session: Session, chosen: ChosenVersion | None) -> bytes:
     assert chosen is not None
     return recreate_version(session, "/src/a.py", chosen.version)
 
@@ -59,8 +59,8 @@ def held(session: Session, chosen: ChosenVersion | None) -> bytes:
 def test_a_file_is_as_it_was_after_and_before_each_turn() -> None:
     session = three_turns().session()
     known = list_file_versions(session, "/src/a.py")
-    after = [held(session, find_version_after_turn(known, turn)) for turn in (1, 2, 3)]
-    before = [held(session, find_version_before_turn(known, turn)) for turn in (1, 2, 3)]
+    after = [recreate_bytes(session, find_version_after_turn(known, turn)) for turn in (1, 2, 3)]
+    before = [recreate_bytes(session, find_version_before_turn(known, turn)) for turn in (1, 2, 3)]
     assert after == [b"one\ntwo\n", b"1\n2\n", b"three\n"]
     assert before == [b"one\ntwo\n", b"one\ntwo\n", b"1\n2\n"]
 
@@ -125,7 +125,7 @@ def test_what_is_seen_before_the_next_change_was_there_all_the_time() -> None:
     session = build.session()
     chosen = find_version_after_turn(list_file_versions(session, "/src/a.py"), 1)
     assert chosen is not None
-    assert (chosen.later, held(session, chosen)) == (True, b"1\n")
+    assert (chosen.later, recreate_bytes(session, chosen)) == (True, b"1\n")
 
 
 def test_a_file_that_is_first_seen_later_was_the_same_before() -> None:
@@ -147,7 +147,7 @@ def test_some_lines_are_a_part_and_do_not_hide_what_is_known_whole() -> None:
     chosen = find_version_after_turn(list_file_versions(session, "/src/a.py"), 1)
     assert chosen is not None
     assert (chosen.version.sure, chosen.version.lines, chosen.version.is_whole) == ("partial", (2, 3, 9), False)
-    assert held(session, chosen) == b"two\n"
+    assert recreate_bytes(session, chosen) == b"two\n"
     do(build, "Write", {"file_path": "/src/a.py", "content": "x\n"})
     do(build, "Read", {"file_path": "/src/a.py"}, text("x\n", 1, 1, 9))
     chosen = find_version_after_turn(list_file_versions(build.session(), "/src/a.py"), 1)
@@ -162,14 +162,14 @@ def test_a_look_that_showed_no_text_tells_nothing() -> None:
     assert find_version_after_turn(list_file_versions(build.session(), "/src/a.py"), 1) is None
 
 
-def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, opened: Open) -> None:
+def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, open_session: Open) -> None:
     build = three_turns()
     snapshot(build, build.prompt("fourth"), {"/src/a.py": copy("0f@v1", seconds=240 + 60 * 6)})
     build.lines[-2]["timestamp"] = None
     snapshot(build, "nowhere", {"/src/a.py": copy(None, 2, seconds=0)})
     snapshot(build, "nowhere", {"/src/a.py": copy(None, 3, seconds=1)})
     (history(tmp_path) / "0f@v1").write_bytes(b"1\n2\n")
-    known = list_file_versions(opened(config(tmp_path, build)), "/src/a.py")
+    known = list_file_versions(open_session(config(tmp_path, build)), "/src/a.py")
     assert [(item.action, item.sure, item.absent) for item in known][:2] == [
         ("copy", "exact", True),
         ("read", "text", False),
@@ -178,12 +178,12 @@ def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, opened: Open) -> No
     assert known[3].note == "confirmed by a copy of turn 4"
 
 
-def test_a_confirmation_of_no_known_turn_is_one_all_the_same(tmp_path: Path, opened: Open) -> None:
+def test_a_confirmation_of_no_known_turn_is_one_all_the_same(tmp_path: Path, open_session: Open) -> None:
     build = Build()
     do(build, "Read", {"file_path": "/src/a.py"}, text("one\n"))
     snapshot(build, "nowhere", {"/src/a.py": copy("0f@v1", seconds=1e6)})
     (history(tmp_path) / "0f@v1").write_bytes(b"one\n")
-    (found,) = list_file_versions(opened(config(tmp_path, build)), "/src/a.py")
+    (found,) = list_file_versions(open_session(config(tmp_path, build)), "/src/a.py")
     assert (found.turn, found.sure, found.note) == (None, "exact", None)
 
 
@@ -248,8 +248,8 @@ NOT_EXACT = {"latin.txt", "u16.txt"}
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("turn", [0, 1, 2])
-def test_every_version_is_byte_for_byte_what_was_on_the_disk(version: str, turn: int, opened: Open) -> None:
-    session = opened(session_file(version))
+def test_every_version_is_byte_for_byte_what_was_on_the_disk(version: str, turn: int, open_session: Open) -> None:
+    session = open_session(session_file(version))
     wrong = []
     for path, data in files_after(version, turn).items():
         name = path.rsplit("/", 1)[-1]
@@ -266,16 +266,16 @@ def test_every_version_is_byte_for_byte_what_was_on_the_disk(version: str, turn:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_files_that_the_client_made_did_not_exist_before(version: str, opened: Open) -> None:
-    known = list_file_versions(opened(session_file(version)), f"/tmp/demo/forms-{version}/forms/made.txt")
+def test_files_that_the_client_made_did_not_exist_before(version: str, open_session: Open) -> None:
+    known = list_file_versions(open_session(session_file(version)), f"/tmp/demo/forms-{version}/forms/made.txt")
     chosen = find_version_before_turn(known, 1)
     assert chosen is not None
     assert chosen.version.absent
 
 
 @pytest.mark.parametrize("name", ["2.0.76", "2.1.45", "2.1.325"])
-def test_rebuilt_versions_are_those_that_the_client_copied(name: str, opened: Open) -> None:
-    session = opened(recorded(f"{name}/tui_edge"))
+def test_rebuilt_versions_are_those_that_the_client_copied(name: str, open_session: Open) -> None:
+    session = open_session(find_recording(f"{name}/tui_edge"))
     known = list_file_versions(session, find_file_path(session, "cart.py"))
     assert [(item.turn, item.action, item.size) for item in known] == [
         (1, "read", 85),
@@ -327,12 +327,12 @@ def realistic() -> list[dict[str, Any]]:
 
 def test_the_realistic_session_is_realistic() -> None:
     """Without this, a broken sample would make the properties below prove nothing."""
-    known = list_file_versions(Session.from_bytes(encoded(realistic())), "/src/a.py")
+    known = list_file_versions(Session.from_bytes(encode_lines(realistic())), "/src/a.py")
     assert {item.action for item in known} == {"read", "edit", "write", "copy", "found", "attach", "change"}
 
 
 @st.composite
-def spoiled(draw: st.DrawFn) -> list[dict[str, Any]]:
+def draw_spoiled_session(draw: st.DrawFn) -> list[dict[str, Any]]:
     """That session with something else in some of its fields, at any depth."""
     lines: list[dict[str, Any]] = json.loads(json.dumps(realistic()))
     for _ in range(draw(st.integers(1, 4))):
@@ -345,14 +345,14 @@ def spoiled(draw: st.DrawFn) -> list[dict[str, Any]]:
     return lines
 
 
-@given(spoiled())
+@given(draw_spoiled_session())
 def test_nothing_raises_on_real_entries_with_fields_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look(Session.from_bytes(encoded(lines)))
+    look(Session.from_bytes(encode_lines(lines)))
 
 
 @given(st.lists(entries | st.dictionaries(st.text(max_size=6), loose, max_size=4), max_size=8))
 def test_nothing_raises_on_entries_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look(Session.from_bytes(encoded(lines)))
+    look(Session.from_bytes(encode_lines(lines)))
 
 
 @pytest.mark.corpus

@@ -22,7 +22,7 @@ def trace_id(number: int) -> bytes:
     return sha256(f"trace {number}".encode()).digest()[:16]
 
 
-def made(number: int, spans: int = 1) -> SpanBatch:
+def build_batch(number: int, spans: int = 1) -> SpanBatch:
     """The batch with that number; its spans are `100 * number` and those after it."""
     numbers = range(100 * number, 100 * number + spans)
     found = [

@@ -23,8 +23,8 @@ _TIME = time.time
 _SHIFT = [0.0]
 time.time = lambda: _TIME() + _SHIFT[0]  # before anybody keeps it: the clock of this program can be moved
 
-from tests.session.build import Build, Line, encoded  # noqa: E402 - after the clock
-from tests.trace.killing import die_at  # noqa: E402 - after the clock
+from tests.session.build import Build, Line, encode_lines  # noqa: E402 - after the clock
+from tests.trace.kill_steps import die_at  # noqa: E402 - after the clock
 from tests.trace.test_wakes import leave  # noqa: E402 - after the clock
 from turnlog.session.session import Session  # noqa: E402 - after the clock
 from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - after the clock
@@ -68,8 +68,8 @@ class Schedule:
         self.moody.unlink()
         self.path.write_bytes(b"".join(self.lines))
         self.wake("SessionEnd")
-        self._waited(self._child())
-        return self._ended()
+        self._wait_for_child(self._child())
+        return self._build_outcome()
 
     # -- what befalls the transcript
 
@@ -115,14 +115,14 @@ class Schedule:
 
     def worker(self) -> None:
         """One worker, that may not live to the end."""
-        self._waited(self._child(hurt=True))
+        self._wait_for_child(self._child(hurt=True))
 
     def pair(self) -> None:
         """Two hooks at once."""
         for child in (self._child(hurt=True), self._child(hurt=True)):
-            self._waited(child)
+            self._wait_for_child(child)
 
-    def _waited(self, child: int) -> None:
+    def _wait_for_child(self, child: int) -> None:
         self.kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
     def _child(self, *, hurt: bool = False) -> int:
@@ -145,7 +145,7 @@ class Schedule:
 
     # -- the end
 
-    def _ended(self) -> dict[str, object]:
+    def _build_outcome(self) -> dict[str, object]:
         with Outbox.open(self.folder / "outbox.db") as outbox, Poster(self.target) as poster:
             outbox.requeue(self.target.key)
             for _ in range(20):
@@ -188,7 +188,9 @@ def conversation(name: str, chance: random.Random) -> tuple[list[bytes], bytes]:
     inner = Build()
     inner.prompt("help", f"{name}-ap", isSidechain=True, agentId=_AGENT)
     inner.answer("helped", id=f"{name}-am", uuid=f"{name}-aa", isSidechain=True, agentId=_AGENT)
-    return [encoded([_of(name, line)]) for line in build.lines], encoded([_of(name, line) for line in inner.lines])
+    return [encode_lines([_of(name, line)]) for line in build.lines], encode_lines(
+        [_of(name, line) for line in inner.lines]
+    )
 
 
 def _of(name: str, line: Line) -> Line:

@@ -92,7 +92,7 @@ class Recorder:
         return len(self.spans) - len({span["span"] for span in self.spans})
 
     @property
-    def changed(self) -> list[Decoded]:
+    def changed_spans(self) -> list[Decoded]:
         """Spans that were accepted again and are not what they were."""
         first: dict[str, Decoded] = {}
         return [span for span in self.spans if first.setdefault(span["span"], span) != span]
@@ -217,7 +217,7 @@ _REPLIES: dict[str, Callable[..., None]] = {
 }
 
 
-def decoded(body: bytes) -> Received:
+def decode_body(body: bytes) -> Received:
     """What a body that is not compressed would be received as."""
     found = Received("/v1/traces", {"content-type": "application/x-protobuf"}, body)
     _decode(found)

@@ -112,13 +112,13 @@ class Story:
     def result(self, build: Build, agent: Agent | None, number: int) -> None:
         if waiting := self.open.get(id(build)):
             call = waiting.pop(number % len(waiting))
-            self._told(build, agent, [outcome(call, word(number), error=number % 5 == 0)])
+            self._write_prompt(build, agent, [outcome(call, word(number), error=number % 5 == 0)])
 
     def note(self, build: Build, agent: Agent | None, number: int) -> None:
-        self._told(build, agent, f"Stop hook feedback: {word(number)}", isMeta=True)
+        self._write_prompt(build, agent, f"Stop hook feedback: {word(number)}", isMeta=True)
 
     def interrupt(self, build: Build, agent: Agent | None, number: int) -> None:
-        self._told(build, agent, [{"type": "text", "text": "[Request interrupted by user]"}])
+        self._write_prompt(build, agent, [{"type": "text", "text": "[Request interrupted by user]"}])
 
     def failure(self, build: Build, agent: Agent | None, number: int) -> None:
         self._answer(build, agent, ["API Error: 529"], model="<synthetic>", isApiErrorMessage=True)
@@ -162,7 +162,7 @@ class Story:
         self.main.boundary(self.name("boundary"))
         self.main.summary(uuid=self.name("summary"))
 
-    def queued(self, build: Build, agent: Agent | None, number: int) -> None:
+    def write_queued_command(self, build: Build, agent: Agent | None, number: int) -> None:
         self.main.attachment("queued_command", prompt=word(number), uuid=self.name("queued"))
 
     def book_keeping(self, build: Build, agent: Agent | None, number: int) -> None:
@@ -178,7 +178,7 @@ class Story:
         self.agents.append(new)
         if not new.waits:
             launched = {"isAsync": True, "status": "async_launched", "agentId": new.id}
-            self._told(build, agent, [outcome(call, "launched")], toolUseResult=launched)
+            self._write_prompt(build, agent, [outcome(call, "launched")], toolUseResult=launched)
 
     def side_work(self, build: Build, agent: Agent | None, number: int) -> None:
         """The client has something done by a sub-agent that no call started."""
@@ -195,7 +195,7 @@ class Story:
         if not agent.call:
             return
         if agent.waits:
-            self._told(home, caller, [outcome(agent.call, "done")], toolUseResult={})
+            self._write_prompt(home, caller, [outcome(agent.call, "done")], toolUseResult={})
         else:
             text = f"<task-notification><task-id>{agent.id}</task-id><status>completed</status></task-notification>"
             self.main.prompt(text, self.name("notice"))
@@ -206,7 +206,7 @@ class Story:
         if done:
             other = done[number % len(done)]
             other.over = False
-            self._told(other.build, other, "and that", isMeta=True)
+            self._write_prompt(other.build, other, "and that", isMeta=True)
 
     def _calls(self, build: Build) -> set[str]:
         blocks = [block for line in build.lines if "message" in line for block in line["message"]["content"]]
@@ -216,7 +216,7 @@ class Story:
         fields.setdefault("id", self.name("msg"))
         build.answer(*blocks, uuid=self._unique(build, "answer"), isSidechain=agent is not None, **fields)
 
-    def _told(self, build: Build, agent: Agent | None, content: Any, **fields: Any) -> None:
+    def _write_prompt(self, build: Build, agent: Agent | None, content: Any, **fields: Any) -> None:
         build.prompt(content, self._unique(build, "told"), isSidechain=agent is not None, **fields)
 
     def _unique(self, build: Build, kind: str) -> str:
@@ -240,7 +240,7 @@ class Story:
 STEPS = (
     *("text", "text", "lines", "lines", "result", "result", "result", "prompt", "prompt", "finish", "finish"),
     *("again", "note", "interrupt", "failure", "filler", "duration", "duration", "timeless", "command", "branch"),
-    *("twice", "ahead", "side_work", "compaction", "queued", "book_keeping", "launch", "launch", "send"),
+    *("twice", "ahead", "side_work", "compaction", "write_queued_command", "book_keeping", "launch", "launch", "send"),
 )
 
 

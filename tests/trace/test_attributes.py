@@ -35,7 +35,7 @@ def turn() -> Build:
     return build
 
 
-def made(build: Build) -> list[Span]:
+def build_spans(build: Build) -> list[Span]:
     return spans(build.session())
 
 
@@ -73,7 +73,7 @@ def test_every_span_says_where_it_belongs() -> None:
 
 
 def test_an_agent_says_what_it_was_asked_and_what_it_answered() -> None:
-    assert own(made(turn())[0]) == snapshot(
+    assert own(build_spans(turn())[0]) == snapshot(
         {
             "openinference.span.kind": "AGENT",
             "langfuse.observation.type": "agent",
@@ -89,7 +89,7 @@ def test_an_agent_says_what_it_was_asked_and_what_it_answered() -> None:
 
 
 def test_a_generation_says_what_it_used_and_only_the_first_one_has_the_prompt() -> None:
-    first, second = made(turn())[1:3]
+    first, second = build_spans(turn())[1:3]
     assert own(first) == snapshot(
         {
             "openinference.span.kind": "LLM",
@@ -160,7 +160,7 @@ def test_a_generation_says_what_it_used_and_only_the_first_one_has_the_prompt() 
 
 
 def test_a_tool_says_what_it_was_given_what_it_gave_and_that_it_failed() -> None:
-    item = made(turn())[3]
+    item = build_spans(turn())[3]
     assert own(item) == snapshot(
         {
             "openinference.span.kind": "TOOL",
@@ -181,7 +181,7 @@ def test_a_tool_says_what_it_was_given_what_it_gave_and_that_it_failed() -> None
 
 
 def test_every_kind_of_cache_write_is_counted_once_and_input_includes_the_cache() -> None:
-    item = made(turn())[1]
+    item = build_spans(turn())[1]
     details = json.loads(str(item.attributes["langfuse.observation.usage_details"]))
     assert details["input_cache_creation_5m"] + details["input_cache_creation_1h"] == 950
     total = sum(count for name, count in details.items() if name != "output")
@@ -194,7 +194,7 @@ def test_a_request_that_failed_is_an_error_without_model_and_usage() -> None:
     build.answer(
         "API Error: 529", model="<synthetic>", isApiErrorMessage=True, apiErrorType="overloaded_error", usage=USAGE
     )
-    root, chat = made(build)
+    root, chat = build_spans(build)
     assert (root.error, chat.error) == ("API Error: 529", "API Error: 529")
     assert chat.name == "chat"
     assert {"gen_ai.request.model", "gen_ai.usage.input_tokens"}.isdisjoint(chat.attributes)
@@ -209,7 +209,7 @@ def test_a_duration_that_comes_after_the_turn_was_over_is_not_told() -> None:
     build.prompt()
     build.answer("two")
     build.system("turn_duration", durationMs=5, parent=first)
-    assert not [item for item in made(build) if "claude_code.turn_duration_ms" in item.attributes]
+    assert not [item for item in build_spans(build) if "claude_code.turn_duration_ms" in item.attributes]
 
 
 def test_what_is_typed_while_the_model_works_is_said_to_the_next_generation() -> None:
@@ -219,7 +219,7 @@ def test_what_is_typed_while_the_model_works_is_said_to_the_next_generation() ->
     build.result("c1", "done")
     build.attachment("queued_command", prompt="and hurry")
     build.answer("yes")
-    messages = json.loads(str(made(build)[2].attributes["gen_ai.input.messages"]))
+    messages = json.loads(str(build_spans(build)[2].attributes["gen_ai.input.messages"]))
     assert [message["role"] for message in messages] == ["tool", "user"]
     assert messages[1]["parts"] == [{"type": "text", "content": "and hurry"}]
 
@@ -229,14 +229,14 @@ def test_a_block_that_two_lines_of_a_message_have_is_said_once() -> None:
     build.prompt()
     build.answer("Let me see.", id="m1", stop=None)
     build.answer("Let me see.", use("c1"), id="m1", stop="tool_use")
-    parts = json.loads(str(made(build)[1].attributes["gen_ai.output.messages"]))[0]["parts"]
+    parts = json.loads(str(build_spans(build)[1].attributes["gen_ai.output.messages"]))[0]["parts"]
     assert [part["type"] for part in parts] == ["text", "tool_call"]
 
 
 def test_work_that_begins_with_an_answer_was_asked_nothing() -> None:
     build = Build()
     build.answer("from nowhere")
-    root, chat = made(build)
+    root, chat = build_spans(build)
     assert root.attributes["input.value"] == ""
     assert "gen_ai.input.messages" not in chat.attributes
 
@@ -245,7 +245,7 @@ def test_a_call_without_an_id_says_what_it_was_given() -> None:
     build = Build()
     build.prompt()
     build.answer(use(None, "Bash", {"command": "ls"}), stop="tool_use")
-    assert made(build)[2].attributes["gen_ai.tool.call.arguments"] == '{"command":"ls"}'
+    assert build_spans(build)[2].attributes["gen_ai.tool.call.arguments"] == '{"command":"ls"}'
 
 
 def test_names_are_not_longer_than_names_are() -> None:
@@ -257,7 +257,10 @@ def test_names_are_not_longer_than_names_are() -> None:
             item = build_span(node, trace, SpanContents(build.session()))
             assert len(item.name) < 250
     longest = max(
-        len(str(value)) for item in made(build) for name, value in item.attributes.items() if "messages" not in name
+        len(str(value))
+        for item in build_spans(build)
+        for name, value in item.attributes.items()
+        if "messages" not in name
     )
     assert longest < 250
 
@@ -270,6 +273,6 @@ def test_a_turn_that_no_prompt_set_off_says_who_did() -> None:
     build.answer("looking")
     build.prompt("<task-notification><summary>over</summary></task-notification>")
     build.answer("fine")
-    agents = [item.attributes for item in made(build) if item.kind == "agent"]
+    agents = [item.attributes for item in build_spans(build) if item.kind == "agent"]
     assert [item.get("claude_code.speaker") for item in agents] == [None, "peer", "task"]
     assert agents[1]["input.value"] == "look"

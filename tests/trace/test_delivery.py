@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trace.batches import made, target
+from tests.trace.batches import build_batch, target
 from tests.trace.recorder import Recorder
 from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.outbox.delivery import (
@@ -82,12 +82,12 @@ def outbox(path: Path, world: World) -> Iterator[Outbox]:
 
 
 def put(outbox: Outbox, numbers: Sequence[int], spans: int = 1) -> list[bytes]:
-    batches = [made(number, spans) for number in numbers]
+    batches = [build_batch(number, spans) for number in numbers]
     outbox.put(HERE.key, batches)
     return [batch.body for batch in batches]
 
 
-def standing(outbox: Outbox) -> TargetStatus:
+def read_status(outbox: Outbox) -> TargetStatus:
     (found,) = outbox.list_statuses()
     return found
 
@@ -101,12 +101,12 @@ def test_everything_is_sent_in_order_and_once(outbox: Outbox, world: World) -> N
     assert run(outbox, world) == DeliveryResult(batches=5, spans=10)
     assert run(outbox, world) == DeliveryResult()
     assert world.got == bodies
-    assert standing(outbox).repeats == 0
+    assert read_status(outbox).repeats == 0
 
 
 def test_the_target_is_named_in_the_status(outbox: Outbox, world: World) -> None:
     run(outbox, world)
-    assert standing(outbox).shown == HERE.display_name
+    assert read_status(outbox).shown == HERE.display_name
 
 
 def test_without_patience_a_server_that_fails_is_asked_once(outbox: Outbox, world: World) -> None:
@@ -115,7 +115,7 @@ def test_without_patience_a_server_that_fails_is_asked_once(outbox: Outbox, worl
     world.chance = 0.0
     assert run(outbox, world) == DeliveryResult(failures=1, error="503: busy", left=True)
     assert len(world.got) == 1
-    assert standing(outbox).pending_batches == 3
+    assert read_status(outbox).pending_batches == 3
 
 
 def test_a_server_that_failed_is_left_alone_by_the_next_delivery_too(outbox: Outbox, world: World) -> None:
@@ -147,7 +147,7 @@ def test_with_patience_the_server_is_asked_until_it_takes_it(outbox: Outbox, wor
     assert run(outbox, world, patience=60) == DeliveryResult(batches=2, spans=2, failures=2, error="no answer")
     assert world.got == [bodies[0], bodies[0], bodies[0], bodies[1]]
     assert world.slept == pytest.approx([0.5, 1.0])
-    assert standing(outbox).repeats == 1
+    assert read_status(outbox).repeats == 1
 
 
 def test_patience_comes_to_an_end(outbox: Outbox, world: World) -> None:
@@ -184,13 +184,13 @@ def test_somebody_who_sleeps_goes_on_when_the_server_is_to_be_asked_again(outbox
     world.verdicts = [PostDeferred("429", after=500)]
     sleep = world.sleep
 
-    def interrupted(seconds: float) -> None:
+    def interrupt_pause(seconds: float) -> None:
         sleep(seconds)
         if len(world.slept) == 3:
             with Outbox.open(outbox.path) as other:
                 other.end_pause(HERE.key)
 
-    world.sleep = interrupted  # type: ignore[method-assign]
+    world.sleep = interrupt_pause  # type: ignore[method-assign]
     assert run(outbox, world, patience=600).batches == 1
     assert sum(world.slept) < 60
 
@@ -200,16 +200,16 @@ def test_what_is_refused_goes_into_quarantine_and_the_next_one_is_sent(outbox: O
     world.verdicts = [PostRefused(400, "span 3 is broken")]
     assert run(outbox, world) == DeliveryResult(batches=1, spans=1, refused=1, refusal="400: span 3 is broken")
     assert [found.error for found in outbox.list_quarantined(HERE.key)] == ["400: span 3 is broken"]
-    assert (standing(outbox).quarantined_spans, standing(outbox).last_error) == (1, "400: span 3 is broken")
+    assert (read_status(outbox).quarantined_spans, read_status(outbox).last_error) == (1, "400: span 3 is broken")
 
 
 def test_what_is_too_large_is_sent_in_parts_that_make_up_the_whole(outbox: Outbox, world: World) -> None:
     put(outbox, [1, 2], spans=5)
-    whole = len(made(1, 5).spans)
+    whole = len(build_batch(1, 5).spans)
     world.verdicts = [PostTooLarge("413"), PostTooLarge("413")]
     found = run(outbox, world)
     assert (found.batches, found.spans, found.refused, found.left) == (4, 2 * whole, 0, False)
-    assert outbox.find_claims(HERE.key, made(1, 5).spans).keys() == set(made(1, 5).spans)
+    assert outbox.find_claims(HERE.key, build_batch(1, 5).spans).keys() == set(build_batch(1, 5).spans)
 
 
 def test_a_single_span_that_is_too_large_goes_into_quarantine(outbox: Outbox, world: World) -> None:
@@ -222,7 +222,7 @@ def test_what_is_taken_in_part_is_sent_and_its_words_are_kept(outbox: Outbox, wo
     put(outbox, [1])
     world.verdicts = [PostAccepted("1 span rejected: too old")]
     assert run(outbox, world).batches == 1
-    assert (standing(outbox).partials, standing(outbox).warning) == (1, "1 span rejected: too old")
+    assert (read_status(outbox).partials, read_status(outbox).warning) == (1, "1 span rejected: too old")
 
 
 def test_what_the_server_always_stumbles_over_does_not_keep_the_rest_back(outbox: Outbox, world: World) -> None:
@@ -248,7 +248,7 @@ def test_what_others_put_meanwhile_is_sent_too(outbox: Outbox, world: World) -> 
     def another() -> None:
         world.meanwhile = lambda: None
         with Outbox.open(outbox.path) as other:
-            other.put(HERE.key, [made(2)])
+            other.put(HERE.key, [build_batch(2)])
             assert deliver_batches(other, world, pace=world.pace).busy
 
     world.meanwhile = another
@@ -257,7 +257,7 @@ def test_what_others_put_meanwhile_is_sent_too(outbox: Outbox, world: World) -> 
 
 def test_what_others_put_just_before_the_lock_is_let_go_is_sent_too(outbox: Outbox, world: World) -> None:
     put(outbox, [1])
-    late = [made(2)]
+    late = [build_batch(2)]
 
     def now() -> float:
         with try_lock_file(build_lock_path(outbox.path.parent, HERE.key)) as is_free:
@@ -275,7 +275,7 @@ def test_an_interruption_while_sending_leaves_everything_to_go_on_with(outbox: O
         run(outbox, world)
     assert run(outbox, world).batches == 2
     assert world.got == [bodies[0], *bodies]
-    assert standing(outbox).repeats == 1
+    assert read_status(outbox).repeats == 1
 
 
 def test_a_clock_that_is_set_back_and_forth_loses_and_doubles_nothing(outbox: Outbox, world: World) -> None:
@@ -303,7 +303,7 @@ def test_progress_is_told_up_to_the_end(outbox: Outbox, world: World) -> None:
 def test_a_disk_that_is_full_keeps_anything_from_being_sent(path: Path, recorder: Recorder) -> None:
     here = target(recorder.url)
     with Outbox.open(path) as outbox:
-        outbox.put(here.key, [made(1)])
+        outbox.put(here.key, [build_batch(1)])
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from tests.trace.batches import target; from turnlog.errors import TurnlogError\n"
@@ -329,7 +329,7 @@ def test_a_disk_that_is_full_keeps_anything_from_being_sent(path: Path, recorder
 def test_a_real_server_gets_every_span_once_through_all_its_moods(path: Path, recorder: Recorder, world: World) -> None:
     here = target(recorder.url)
     recorder.answers += [503, 200, "cut", ("retry-after", 2), 413, 200, 400, ("partial", 1, "too old")]
-    batches: list[SpanBatch] = [made(number, spans=3) for number in range(6)]
+    batches: list[SpanBatch] = [build_batch(number, spans=3) for number in range(6)]
     with Outbox.open(path, clock=lambda: world.time) as outbox, Poster(here) as poster:
         outbox.put(here.key, batches)
         found = deliver_batches(outbox, poster, patience=3600, pace=world.pace)
@@ -350,10 +350,10 @@ def test_an_answer_that_got_lost_makes_a_repeat_that_is_the_same_and_is_counted(
     here = target(recorder.url)
     recorder.answers.append("lost")
     with Outbox.open(path, clock=lambda: world.time) as outbox, Poster(here) as poster:
-        outbox.put(here.key, [made(1, spans=3)])
+        outbox.put(here.key, [build_batch(1, spans=3)])
         deliver_batches(outbox, poster, patience=60, pace=world.pace)
         (standing,) = outbox.list_statuses()
-    assert (recorder.repeats, recorder.changed) == (3, [])
+    assert (recorder.repeats, recorder.changed_spans) == (3, [])
     assert (standing.repeated_spans, standing.sent_spans) == (3, 3)
     assert recorder.requests[0].body == recorder.requests[1].body
 
@@ -362,7 +362,7 @@ def test_an_answer_that_got_lost_makes_a_repeat_that_is_the_same_and_is_counted(
 def test_an_interrupted_process_can_be_gone_on_with(path: Path, recorder: Recorder) -> None:
     here = target(recorder.url)
     with Outbox.open(path) as outbox:
-        outbox.put(here.key, [made(number) for number in range(3)])
+        outbox.put(here.key, [build_batch(number) for number in range(3)])
     recorder.answers += [200, ("hang", 60)]
     code = (
         "import sys; from pathlib import Path; from tests.trace.batches import target\n"

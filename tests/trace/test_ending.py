@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import DATA, Build, encoded
+from tests.session.build import DATA, Build, encode_lines
 from turnlog.trace.transcript_end import (
     ExpectedEnd,
     TranscriptEnd,
@@ -37,7 +37,7 @@ def turn(*, answer: str = "Done.", prompt: str | None = "p1") -> Build:
 
 
 def write(path: Path, build: Build, *, cut: int = 0, mtime: float | None = OLD) -> Path:
-    data = encoded(build.lines)
+    data = encode_lines(build.lines)
     path.write_bytes(data[: len(data) - cut])
     if mtime is not None:
         os.utime(path, (mtime, mtime))
@@ -103,7 +103,7 @@ def test_the_end_is_the_expected_one_or_not(found: TranscriptEnd, expected: Expe
 
 def test_an_answer_that_comes_late_is_waited_for(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", turn(), cut=40, mtime=None)
-    rest = encoded(turn().lines)[-40:]
+    rest = encode_lines(turn().lines)[-40:]
 
     def later() -> None:
         time.sleep(0.2)
@@ -142,7 +142,7 @@ def test_the_time_that_the_turn_took_is_waited_for(tmp_path: Path) -> None:
     build = turn()
     path = write(tmp_path / "s.jsonl", build)
     build.system("turn_duration", durationMs=5)
-    whole = encoded(build.lines)
+    whole = encode_lines(build.lines)
 
     def later() -> None:
         time.sleep(0.2)

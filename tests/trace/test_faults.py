@@ -48,7 +48,7 @@ def test_every_final_span_arrives_and_only_counted_ones_twice(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert [run["schedule"] for run in runs] == [*range(SCHEDULES)]
-    assert recorder.changed == [], "a repeat says what was said before"
+    assert recorder.changed_spans == [], "a repeat says what was said before"
     arrived: dict[int, Counter[str]] = {}
     for request in recorder.requests:
         if request.answer in (200, "lost"):

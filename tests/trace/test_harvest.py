@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.session.build import DATA, SESSION, Build
-from tests.trace.recorder import decoded
+from tests.trace.recorder import decode_body
 from turnlog.edit.clone import clone_session
 from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
 from turnlog.trace.outbox.outbox import Outbox
@@ -33,12 +33,12 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
         yield found
 
 
-def taken(outbox: Outbox) -> list[dict[str, Any]]:
+def take_spans(outbox: Outbox) -> list[dict[str, Any]]:
     """All that was put since the last time, as a backend would read it."""
     found = []
     while pending := outbox.find_due_batch(TARGET.key, 0):
         assert outbox.begin(pending)
-        found += decoded(decompress_body(pending.batch.body)).spans
+        found += decode_body(decompress_body(pending.batch.body)).spans
         outbox.mark_sent(pending)
     return found
 
@@ -53,7 +53,7 @@ def talk(turns: int, **fields: Any) -> Build:
     return build
 
 
-def named(spans: list[dict[str, Any]]) -> list[str]:
+def list_span_names(spans: list[dict[str, Any]]) -> list[str]:
     return [span["name"] for span in spans]
 
 
@@ -89,10 +89,10 @@ def test_a_recorded_session_written_line_by_line_gives_what_it_gives_as_a_whole(
         if place == grown or grown.exists():
             harvest_session(grown, outbox, TARGET, SessionSignals())
     harvest_session(grown, outbox, TARGET, OVER)
-    pieces = taken(outbox)
+    pieces = take_spans(outbox)
     with Outbox.open(tmp_path / "other" / "outbox.db") as other:
         harvest_session(grown, other, TARGET, OVER)
-        whole = taken(other)
+        whole = take_spans(other)
     assert {span["span"]: span for span in pieces} == {span["span"]: span for span in whole}
     assert len(pieces) == len(whole)
 
@@ -111,22 +111,22 @@ def test_stops_between_appends_change_nothing(tmp_path_factory: pytest.TempPathF
             if data.draw(st.booleans()):
                 harvest_session(path, outbox, TARGET, SessionSignals(at_rest=done))
         harvest_session(path, outbox, TARGET, OVER)
-        pieces = taken(outbox)
+        pieces = take_spans(outbox)
     with Outbox.open(folder / "other.db") as other:
         harvest_session(path, other, TARGET, OVER)
-        whole = taken(other)
+        whole = take_spans(other)
     assert sorted(pieces, key=lambda span: span["span"]) == sorted(whole, key=lambda span: span["span"])
 
 
 def test_what_was_put_is_not_put_again(tmp_path: Path, outbox: Outbox) -> None:
-    path = written(tmp_path, talk(3))
+    path = write_build(tmp_path, talk(3))
     first = harvest_session(path, outbox, TARGET, OVER)
     assert first == HarvestResult(put=12, waiting=0, known=0, scraps=0)
     assert harvest_session(path, outbox, TARGET, OVER) == HarvestResult(put=0, waiting=0, known=12, scraps=0)
     assert harvest_session(path, outbox, TARGET, SessionSignals()).put == 0
 
 
-def written(folder: Path, build: Build, name: str = SESSION) -> Path:
+def write_build(folder: Path, build: Build, name: str = SESSION) -> Path:
     path = folder / f"{name}.jsonl"
     path.write_bytes(build.data())
     return path
@@ -134,45 +134,45 @@ def written(folder: Path, build: Build, name: str = SESSION) -> Path:
 
 def test_only_the_end_of_a_long_session_is_read_again(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(50)
-    path = written(tmp_path, build)
+    path = write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    taken(outbox)
+    take_spans(outbox)
     build.prompt("and now")
     build.answer("as you like")
-    written(tmp_path, build)
+    write_build(tmp_path, build)
     progress = TraceProgress.from_text(outbox.read_progress(TARGET.key, str(path)))
     reading = read_session_tail(path, progress)
     assert (reading.is_whole, len(reading.session.file.entries), reading.turns) == (False, 2, 50)
     reading.close()
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    new = taken(outbox)
-    assert named(new) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    new = take_spans(outbox)
+    assert list_span_names(new) == ["invoke_agent claude-code", "chat claude-opus-5"]
     assert {span["attributes"]["langfuse.trace.metadata.turn_number"] for span in new} == {"51"}
 
 
 def test_a_session_that_goes_on_from_an_older_turn_is_read_whole(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(3)
-    path = written(tmp_path, build)
+    path = write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    taken(outbox)
+    take_spans(outbox)
     build.prompt("another way", parent="prompt-1")
     build.answer("so be it")
-    written(tmp_path, build)
+    write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert list_span_names(take_spans(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_work_after_a_stop_is_a_part_of_the_same_trace(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(1)
-    path = written(tmp_path, build)
+    path = write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    (first, *_) = taken(outbox)
+    (first, *_) = take_spans(outbox)
     build.prompt("Stop hook feedback: tests are red", isMeta=True)
     build.answer("fixed", id="later")
-    written(tmp_path, build)
+    write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    later = taken(outbox)
-    assert named(later) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    later = take_spans(outbox)
+    assert list_span_names(later) == ["invoke_agent claude-code", "chat claude-opus-5"]
     assert {span["trace"] for span in later} == {first["trace"]}
     assert later[0]["parent"] == first["span"]
     assert later[0]["attributes"]["claude_code.continued"] is True
@@ -183,9 +183,9 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew_and_nothing_doubles(
     change: str, tmp_path: Path, outbox: Outbox
 ) -> None:
     build = talk(4)
-    path = written(tmp_path, build)
+    path = write_build(tmp_path, build)
     harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
-    taken(outbox)
+    take_spans(outbox)
     data = path.read_bytes()
     lines = data.splitlines(keepends=True)
     if change == "truncated":
@@ -200,27 +200,27 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew_and_nothing_doubles(
     build.answer("yes")
     path.write_bytes(path.read_bytes() + b"".join(json.dumps(line).encode() + b"\n" for line in build.lines[-2:]))
     harvest_session(path, outbox, TARGET, OVER)
-    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert list_span_names(take_spans(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_a_fork_with_the_same_uuids_brings_only_what_is_new(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(3)
-    harvest_session(written(tmp_path, build), outbox, TARGET, OVER)
-    taken(outbox)
+    harvest_session(write_build(tmp_path, build), outbox, TARGET, OVER)
+    take_spans(outbox)
     build.prompt("on another way")
     build.answer("yes")
-    found = harvest_session(written(tmp_path, build, SESSION.replace("1", "9")), outbox, TARGET, OVER)
+    found = harvest_session(write_build(tmp_path, build, SESSION.replace("1", "9")), outbox, TARGET, OVER)
     assert (found.put, found.known) == (2, 12)
 
 
 def test_a_clone_with_new_uuids_brings_only_what_is_new(tmp_path: Path, outbox: Outbox) -> None:
     config = tmp_path / "claude" / "projects" / "-home-dana-webshop"
     config.mkdir(parents=True)
-    path = written(config, talk(3))
+    path = write_build(config, talk(3))
     copy = clone_session(path).path
     assert b"prompt-1" not in copy.read_bytes()
     harvest_session(path, outbox, TARGET, OVER)
-    taken(outbox)
+    take_spans(outbox)
     assert harvest_session(copy, outbox, TARGET, OVER).put == 0
     last = json.loads(copy.read_bytes().splitlines()[-1])
     more = Build()
@@ -228,18 +228,18 @@ def test_a_clone_with_new_uuids_brings_only_what_is_new(tmp_path: Path, outbox: 
     more.answer("gone on", id="new-answer")
     copy.write_bytes(copy.read_bytes() + more.data())
     harvest_session(copy, outbox, TARGET, OVER)
-    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert list_span_names(take_spans(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_what_would_be_sent_can_be_seen_without_putting_it(tmp_path: Path, outbox: Outbox) -> None:
-    path = written(tmp_path, talk(1))
+    path = write_build(tmp_path, talk(1))
     assert len(list(preview_spans(path, outbox, TARGET, OVER))) == 4
     assert harvest_session(path, outbox, TARGET, OVER).put == 4
     assert list(preview_spans(path, outbox, TARGET, OVER)) == []
 
 
 def test_lines_that_cannot_be_read_are_skipped_and_counted(tmp_path: Path, outbox: Outbox) -> None:
-    path = written(tmp_path, talk(2))
+    path = write_build(tmp_path, talk(2))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:4], b'{"type":"user", "mess\n', b"\x00\xff\n", *lines[4:]]))
     assert harvest_session(path, outbox, TARGET, OVER) == HarvestResult(put=8, waiting=0, known=0, scraps=2)
@@ -248,16 +248,16 @@ def test_lines_that_cannot_be_read_are_skipped_and_counted(tmp_path: Path, outbo
 def test_a_turn_without_an_answer_waits(tmp_path: Path, outbox: Outbox) -> None:
     build = Build()
     build.prompt("hello")
-    path = written(tmp_path, build)
+    path = write_build(tmp_path, build)
     assert harvest_session(path, outbox, TARGET, OVER).put == 0
     build.answer("hi")
-    written(tmp_path, build)
+    write_build(tmp_path, build)
     assert harvest_session(path, outbox, TARGET, SessionSignals()).put == 0
     assert harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True)).put == 2
 
 
 def test_each_target_has_its_own_progress(tmp_path: Path, outbox: Outbox) -> None:
-    path = written(tmp_path, talk(2))
+    path = write_build(tmp_path, talk(2))
     other = TraceTarget("other", "http://127.0.0.1:2/v1/traces")
     assert [harvest_session(path, outbox, target, OVER).put for target in (TARGET, other, TARGET, other)] == [
         8,

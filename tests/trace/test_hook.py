@@ -143,7 +143,7 @@ def test_the_worker_is_on_its_own(folder: Path, interpreter: tuple[str, Path], t
     os.close(write)
     assert os.read(read, 1) == b"", "somebody still holds what the client had open"
     os.close(read)
-    words, where, home, config, session, files = ast.literal_eval(awaited(log))
+    words, where, home, config, session, files = ast.literal_eval(wait_for_file(log))
     assert words == ["-P", "-m", "turnlog", "trace", "work"]
     assert (where, home, config) == (str(folder / "wakes"), str(folder.parent), "/etc/a b.toml")
     assert session != os.getsid(0)
@@ -156,13 +156,13 @@ def test_a_burst_of_hooks_starts_one_worker_and_the_next_after_it_has_looked(
 ) -> None:
     python, log = interpreter
     run(folder, said=b"{}", python=python)
-    awaited(log)
+    wait_for_file(log)
     log.unlink()
     run(folder, said=b"{}", python=python)
     assert not log.exists(), "one is on its way"
     announce_worker(folder, hash_surroundings(dict(os.environ)))
     run(folder, said=b"{}", python=python)
-    awaited(log)
+    wait_for_file(log)
 
 
 @posix
@@ -172,7 +172,7 @@ def test_a_worker_that_never_came_is_not_waited_for(folder: Path, interpreter: t
     (flag,) = (folder / "wakes").iterdir()
     os.utime(flag, (1_700_000_000, 1_700_000_000))
     run(folder, said=b"{}", python=python)
-    awaited(log)
+    wait_for_file(log)
 
 
 @posix
@@ -215,7 +215,7 @@ def test_it_loads_nothing_but_what_every_python_has_at_hand(folder: Path) -> Non
     assert not loaded & {b"json", b"subprocess", b"pathlib", b"re", b"hashlib", b"ast", b"site", b"typing"}
 
 
-def awaited(path: Path) -> str:
+def wait_for_file(path: Path) -> str:
     """What is in a file, once it is there."""
     deadline = time.monotonic() + 30
     while not path.exists():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.trace.batches import target
-from tests.trace.killing import PATH, Killer, Order
+from tests.trace.kill_steps import PATH, Killer, Order
 from tests.trace.recorder import Answer, Recorder
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.outbox.target_status import TargetStatus
@@ -61,7 +61,7 @@ def test_a_worker_killed_at_any_step_loses_nothing_and_every_repeat_is_counted(
         step += 1 if is_long() else 31
     assert step > 500
     assert {span["span"] for span in recorder.spans} == expected
-    assert recorder.changed == []
+    assert recorder.changed_spans == []
     assert 0 < recorder.repeats <= repeated
 
 
@@ -92,7 +92,7 @@ def _run(chance: Random, order: Order, recorder: Recorder, killer: Killer) -> No
     assert standing is not None
     assert (standing.sent_spans, standing.pending_spans, standing.quarantined_spans) == (len(spans), 0, 0)
     assert sorted({span["span"] for span in recorder.spans}) == spans
-    assert recorder.changed == []
+    assert recorder.changed_spans == []
     assert recorder.repeats <= standing.repeated_spans
     if not killed and "lost" not in faults:
         assert recorder.repeats == 0

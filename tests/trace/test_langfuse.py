@@ -206,7 +206,7 @@ def test_what_arrives_again_because_the_answer_was_lost_is_the_same_to_the_byte(
     first, second = langfuse.recorder.requests[:2]
     assert first.body == second.body
     assert langfuse.recorder.repeats == len(first.spans)
-    assert langfuse.recorder.changed == []
+    assert langfuse.recorder.changed_spans == []
 
 
 def test_a_request_that_is_too_large_arrives_in_parts(langfuse: Langfuse) -> None:

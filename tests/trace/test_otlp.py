@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.trace.recorder import Decoded, Received, decoded
+from tests.trace.recorder import Decoded, Received, decode_body
 from turnlog.trace.spans.span import AttributeValue, Span, SpanKind
 from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.otlp import (
@@ -46,7 +46,7 @@ def span(number: int = 1, size: int = 0, trace: bytes = TRACE, **fields: Any) ->
 
 
 def read(body: bytes) -> Received:
-    found = decoded(body)
+    found = decode_body(body)
     assert found.problem is None
     return found
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.trace.batches import KEY, made
+from tests.trace.batches import KEY, build_batch
 from turnlog.trace.outbox.outbox import Outbox, OutboxFull, OutboxOvertaken, PendingBatch
 from turnlog.trace.outbox.outgoing_batches import LATE_AFTER_TRIES
 from turnlog.trace.wire.batch import SpanBatch
@@ -43,7 +43,7 @@ class OutboxMachine(RuleBasedStateMachine):
     def start(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.now = NOW
-        self.open = [self._opened(), self._opened()]
+        self.open = [self._open_outbox(), self._open_outbox()]
         self.held: list[PendingBatch | None] = [None, None]
         self.kept: dict[bytes, Kept] = {}
         self.claims: set[bytes] = set()
@@ -52,7 +52,7 @@ class OutboxMachine(RuleBasedStateMachine):
         self.progress: str | None = None
         self.pause: tuple[float, float] | None = None
 
-    def _opened(self) -> Outbox:
+    def _open_outbox(self) -> Outbox:
         return Outbox.open(self.folder / "outbox.db", CAP, clock=lambda: self.now)
 
     def teardown(self) -> None:
@@ -64,7 +64,7 @@ class OutboxMachine(RuleBasedStateMachine):
     @rule(who=HOLDERS, numbers=st.sets(st.integers(0, 12), max_size=3), spans=st.integers(1, 4))
     def put(self, who: int, numbers: set[int], spans: int) -> None:
         """Put batches; all of them with the progress, or nothing."""
-        batches = [made(number, spans) for number in sorted(numbers)]
+        batches = [build_batch(number, spans) for number in sorted(numbers)]
         new = {span for batch in batches for span in batch.spans}
         text = f"{self.put_count}"
         size = sum(len(kept.batch.body) for kept in self.kept.values())
@@ -112,7 +112,7 @@ class OutboxMachine(RuleBasedStateMachine):
         ]
         return min(filter(None, first), key=lambda kept: (kept.tries >= LATE_AFTER_TRIES, kept.order), default=None)
 
-    def _taken(self, who: int) -> tuple[PendingBatch, Kept | None]:
+    def _take_batch(self, who: int) -> tuple[PendingBatch, Kept | None]:
         pending = self.held[who]
         assert pending is not None
         self.held[who] = None
@@ -128,7 +128,7 @@ class OutboxMachine(RuleBasedStateMachine):
     def record_sent(self, who: int) -> None:
         """The server has accepted it."""
         if self.holds(who):
-            pending, kept = self._taken(who)
+            pending, kept = self._take_batch(who)
             self.open[who].mark_sent(pending)
             if kept is not None:
                 self.sent += pending.batch.spans
@@ -140,7 +140,7 @@ class OutboxMachine(RuleBasedStateMachine):
     def record_later(self, who: int, seconds: int, unsure: bool) -> None:
         """The server does not take it now."""
         if self.holds(who):
-            pending, kept = self._taken(who)
+            pending, kept = self._take_batch(who)
             self.open[who].postpone_batch(pending, "busy", self.now + seconds, unsure=unsure)
             self.pause = (self.now, self.now + seconds)
             if kept is not None and kept.state == "flying":
@@ -153,7 +153,7 @@ class OutboxMachine(RuleBasedStateMachine):
     def record_refused(self, who: int) -> None:
         """The server will never take it."""
         if self.holds(who):
-            pending, kept = self._taken(who)
+            pending, kept = self._take_batch(who)
             self.open[who].quarantine_batch(pending, "no")
             self.pause = None
             if kept is not None:
@@ -168,7 +168,7 @@ class OutboxMachine(RuleBasedStateMachine):
         parts = halve_batch(pending.batch) if pending is not None else None
         if parts is None:
             return
-        pending, kept = self._taken(who)
+        pending, kept = self._take_batch(who)
         self.open[who].replace_by_halves(pending, *parts)
         if kept is not None:
             self.repeats -= kept.unsure and kept.state == "flying"
@@ -195,7 +195,7 @@ class OutboxMachine(RuleBasedStateMachine):
     def kill(self, who: int) -> None:
         """Forget what a holder has in its hands, and open the outbox anew."""
         self.open[who].close()
-        self.open[who] = self._opened()
+        self.open[who] = self._open_outbox()
         self.held[who] = None
 
     @rule(seconds=st.sampled_from([1, 50, 100, -3600, 10**6]))
@@ -210,7 +210,7 @@ class OutboxMachine(RuleBasedStateMachine):
             return
         kept = [span for item in self.kept.values() for span in item.batch.spans]
         assert sorted([*kept, *self.sent]) == sorted(self.claims)
-        everything = [span for number in range(13) for span in made(number, 4).spans]
+        everything = [span for number in range(13) for span in build_batch(number, 4).spans]
         assert self.open[0].find_claims(KEY, everything).keys() == self.claims
         assert self.open[0].read_progress(KEY, "/a") == self.progress
         self._compare()

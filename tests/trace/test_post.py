@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.server import Raw, page, received, refusing
+from tests.model.server import Raw, find_closed_address, page, read_request
 from tests.trace.recorder import Answer, Recorder
 from tests.trace.test_otlp import span
 from turnlog._version import __version__
@@ -39,7 +39,7 @@ def post(url: str, body: bytes = BATCH.body, **fields: Any) -> PostVerdict:
         return poster.post(body)
 
 
-def answered(recorder: Recorder, answer: Answer, **fields: Any) -> PostVerdict:
+def post_with_answer(recorder: Recorder, answer: Answer, **fields: Any) -> PostVerdict:
     recorder.answers.append(answer)
     return post(recorder.url, **fields)
 
@@ -91,26 +91,26 @@ def test_a_server_that_ends_each_connection_gets_a_new_one() -> None:
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
 def test_what_passes_is_for_later(recorder: Recorder, status: int) -> None:
-    found = answered(recorder, ("status", status, "come back"))
+    found = post_with_answer(recorder, ("status", status, "come back"))
     assert found == PostDeferred(f"{status}: come back", unsure=status in (500, 502, 504)), "a gateway does not know"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 415, 422])
 def test_what_will_not_pass_is_refused_with_the_words_of_the_server(recorder: Recorder, status: int) -> None:
-    assert answered(recorder, ("status", status, "no such thing")) == PostRefused(status, "no such thing")
+    assert post_with_answer(recorder, ("status", status, "no such thing")) == PostRefused(status, "no such thing")
 
 
 def test_a_status_without_words_has_its_usual_ones(recorder: Recorder) -> None:
-    assert answered(recorder, 404) == PostRefused(404, "Not Found")
+    assert post_with_answer(recorder, 404) == PostRefused(404, "Not Found")
 
 
 def test_a_request_that_is_too_large_is_told_apart(recorder: Recorder) -> None:
-    assert answered(recorder, ("status", 413, "1 MB at most")) == PostTooLarge("413: 1 MB at most")
+    assert post_with_answer(recorder, ("status", 413, "1 MB at most")) == PostTooLarge("413: 1 MB at most")
 
 
 def test_a_redirect_is_not_followed(recorder: Recorder) -> None:
     with Recorder() as other:
-        found = answered(recorder, ("redirect", other.url))
+        found = post_with_answer(recorder, ("redirect", other.url))
         assert isinstance(found, PostRefused)
         assert (found.status, "redirects" in found.words, other.requests) == (307, True, [])
 
@@ -122,23 +122,29 @@ def test_a_redirect_is_not_followed(recorder: Recorder) -> None:
 def test_how_long_the_server_wants_to_be_left_alone_is_heard(
     recorder: Recorder, said: Any, after: float | None
 ) -> None:
-    found = answered(recorder, ("retry-after", said))
+    found = post_with_answer(recorder, ("retry-after", said))
     assert isinstance(found, PostDeferred)
     assert found.after == after
 
 
 def test_a_date_after_which_to_come_back_is_understood(recorder: Recorder) -> None:
     for ahead, least, most in ((3600, 3000, 3600), (-3600, 0, 0)):
-        found = answered(recorder, ("retry-after", format_datetime(datetime.now(UTC) + timedelta(seconds=ahead))))
+        found = post_with_answer(
+            recorder, ("retry-after", format_datetime(datetime.now(UTC) + timedelta(seconds=ahead)))
+        )
         assert isinstance(found, PostDeferred)
         assert found.after is not None
         assert least <= found.after <= most
 
 
 def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> None:
-    assert answered(recorder, ("partial", 2, "too\nold")) == PostAccepted("2 of its spans were rejected: too old", 2)
-    assert answered(recorder, ("partial", 1)) == PostAccepted("1 of its spans were rejected: no reason given", 1)
-    assert answered(recorder, ("partial", 0, "a warning")) == PostAccepted()
+    assert post_with_answer(recorder, ("partial", 2, "too\nold")) == PostAccepted(
+        "2 of its spans were rejected: too old", 2
+    )
+    assert post_with_answer(recorder, ("partial", 1)) == PostAccepted(
+        "1 of its spans were rejected: no reason given", 1
+    )
+    assert post_with_answer(recorder, ("partial", 0, "a warning")) == PostAccepted()
 
 
 @pytest.mark.parametrize(
@@ -155,17 +161,17 @@ def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> N
     ],
 )
 def test_an_answer_in_json_is_understood_too(recorder: Recorder, body: bytes, partial: str | None) -> None:
-    assert answered(recorder, ("page", body, "application/json")) == PostAccepted(
+    assert post_with_answer(recorder, ("page", body, "application/json")) == PostAccepted(
         partial, int(partial[0]) if partial else 0
     )
 
 
 def test_an_answer_that_is_no_protobuf_accepts_all_the_same(recorder: Recorder) -> None:
-    assert answered(recorder, ("page", b"\x0a\xff", "application/x-protobuf")) == PostAccepted()
+    assert post_with_answer(recorder, ("page", b"\x0a\xff", "application/x-protobuf")) == PostAccepted()
 
 
 def test_a_page_is_no_answer_of_a_tracing_backend(recorder: Recorder) -> None:
-    found = answered(recorder, ("page", b"<title>x</title><h1>Log in</h1>"))
+    found = post_with_answer(recorder, ("page", b"<title>x</title><h1>Log in</h1>"))
     assert isinstance(found, PostRefused)
     assert "is the address correct? Log in" in found.words
 
@@ -193,18 +199,18 @@ def test_the_words_of_a_server_are_found_and_can_be_shown(body: bytes, kind: str
 def test_no_credential_comes_back_in_the_words_of_a_server(recorder: Recorder, form: str, status: int) -> None:
     # At a place where the words are cut, half of a secret would be left.
     for before in ("you said ", "x" * 490):
-        found = str(answered(recorder, ("status", status, f"{before}{form}!")))
+        found = str(post_with_answer(recorder, ("status", status, f"{before}{form}!")))
         assert SECRET[:4] not in found
         assert PAIR[:8] not in found
 
 
 def test_no_credential_comes_back_in_what_is_rejected(recorder: Recorder) -> None:
-    found = answered(recorder, ("partial", 1, f"key {SECRET}"))
+    found = post_with_answer(recorder, ("partial", 1, f"key {SECRET}"))
     assert found == PostAccepted("1 of its spans were rejected: key [secret]", 1)
 
 
 def test_a_server_that_is_not_there_is_for_later() -> None:
-    with refusing() as url:
+    with find_closed_address() as url:
         found = post(url)
     assert isinstance(found, PostDeferred)
     assert found.reason.startswith("can't be reached: ")
@@ -220,7 +226,7 @@ def test_a_name_that_nobody_has_is_for_later(host: str) -> None:
 
 @pytest.mark.parametrize("answer", ["cut", "lost", ("hang", 30)])
 def test_what_went_out_and_was_not_answered_may_have_arrived(recorder: Recorder, answer: Answer) -> None:
-    found = answered(recorder, answer, timeout=0.3)
+    found = post_with_answer(recorder, answer, timeout=0.3)
     assert isinstance(found, PostDeferred)
     assert found.unsure
 
@@ -233,7 +239,7 @@ def test_after_a_cut_the_next_request_is_sent_over_a_new_connection(recorder: Re
 
 
 def test_a_server_that_hangs_is_left_in_time(recorder: Recorder) -> None:
-    assert answered(recorder, ("hang", 30), timeout=0.2) == PostDeferred("no response in time", unsure=True)
+    assert post_with_answer(recorder, ("hang", 30), timeout=0.2) == PostDeferred("no response in time", unsure=True)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x01\x02 garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 500])
@@ -324,7 +330,7 @@ def _safe(certificate: Path, seen: list[bytes]) -> Iterator[str]:
                 plain, _ = listening.accept()
                 with plain, suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
                     for _ in range(2):
-                        seen.append(received(connection))
+                        seen.append(read_request(connection))
                         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
 
     with socket.create_server(("127.0.0.1", 0)) as listening:

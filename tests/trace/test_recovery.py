@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, encoded
+from tests.session.build import Build, encode_lines
 from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.recovery import OVER_AFTER_SECONDS, find_unsent_sessions
@@ -49,7 +49,7 @@ class Place:
             build.prompt(f"{name} {number}", uuid=f"{name}-{number}")
             build.answer("Done.", id=f"{name}-m{number}", uuid=f"{name}-a{number}")
         path = self.project / f"{name}.jsonl"
-        path.write_bytes(encoded([{**line, "sessionId": named or name} for line in build.lines]))
+        path.write_bytes(encode_lines([{**line, "sessionId": named or name} for line in build.lines]))
         os.utime(path, (mtime, mtime))
         return path
 

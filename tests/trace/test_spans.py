@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from tests.session.build import SESSION, Build, outcome, recorded, stamp, use, variant
+from tests.session.build import SESSION, Build, find_recording, outcome, stamp, use, variant
 from tests.trace.trees import OVER, spans, tree
 from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.messages import Message
@@ -22,7 +22,7 @@ def ns(seconds: float) -> int:
     return round(to_epoch_milliseconds(stamp(seconds)) or 0) * 1_000_000
 
 
-def named(found: list[Span], name: str) -> list[Span]:
+def select_spans(found: list[Span], name: str) -> list[Span]:
     """The spans of a name."""
     return [item for item in found if item.name == name]
 
@@ -36,7 +36,7 @@ def final(build: Build, told: SessionSignals = SessionSignals()) -> list[str]:
 
 
 def test_a_turn_of_the_newest_client_is_one_tree() -> None:
-    assert tree(recorded("2.1.325/tools")) == snapshot("""\
+    assert tree(find_recording("2.1.325/tools")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5-5
 . execute_tool Read (answered)
@@ -105,14 +105,14 @@ invoke_agent claude-code (finished)
 . chat claude-opus-5
 . . chat claude-fable-5\
 """)
-    (found,) = named(spans(build.session()), "chat claude-fable-5")
+    (found,) = select_spans(spans(build.session()), "chat claude-fable-5")
     assert found.id == ids.build_generation_span_id("m#1")
     assert (found.attributes["gen_ai.usage.input_tokens"], found.attributes["gen_ai.usage.output_tokens"]) == (500, 60)
     assert found.attributes["claude_code.request_kind"] == "advisor_message"
 
 
 def test_sub_agents_in_the_background_stand_below_their_calls_and_their_ends_are_turns() -> None:
-    assert tree(recorded("2.1.325/agents")) == snapshot("""\
+    assert tree(find_recording("2.1.325/agents")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5-5
 . execute_tool Task (launched)
@@ -134,7 +134,7 @@ invoke_agent claude-code (finished)
 
 
 def test_a_hook_that_says_go_on_adds_a_stretch() -> None:
-    assert tree(recorded("2.1.325/hooks")) == snapshot("""\
+    assert tree(find_recording("2.1.325/hooks")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5-5
 . execute_tool Bash (answered)
@@ -153,7 +153,7 @@ invoke_agent claude-code (finished)
 
 
 def test_failed_requests_that_were_made_again_leave_no_span() -> None:
-    assert tree(recorded("2.1.325/errors")) == snapshot("""\
+    assert tree(find_recording("2.1.325/errors")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5-5
 . execute_tool Bash (answered)
@@ -164,7 +164,7 @@ invoke_agent claude-code (finished, compacted)
 
 
 def test_compacted_turns_say_so() -> None:
-    assert tree(recorded("2.1.325/compact")) == snapshot("""\
+    assert tree(find_recording("2.1.325/compact")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5-5
 . execute_tool Read (answered)
@@ -183,7 +183,7 @@ invoke_agent claude-code (finished)
 
 
 def test_turns_of_a_terminal_with_interruptions_and_denials() -> None:
-    assert tree(recorded("2.1.45/tui_edge")) == snapshot("""\
+    assert tree(find_recording("2.1.45/tui_edge")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-sonnet-4-6 (partial)
 . execute_tool Read (answered)
@@ -216,7 +216,7 @@ invoke_agent claude-code (finished)
 
 
 def test_sub_agents_inside_the_file_of_an_old_client() -> None:
-    assert tree(recorded("1.0.128/agents")) == snapshot("""\
+    assert tree(find_recording("1.0.128/agents")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-sonnet-4-20250514
 . execute_tool Task (answered)
@@ -234,7 +234,7 @@ invoke_agent claude-code (finished)
 
 
 def test_work_that_was_left_unfinished_was_interrupted() -> None:
-    assert tree(recorded("1.0.128/errors")) == snapshot("""\
+    assert tree(find_recording("1.0.128/errors")) == snapshot("""\
 invoke_agent claude-code (interrupted)
 . chat claude-sonnet-4-20250514
 . execute_tool Bash (answered)
@@ -246,7 +246,7 @@ invoke_agent claude-code (finished)
 
 
 def test_loose_agents_of_2_0_and_warm_ups() -> None:
-    assert tree(recorded("2.0.76/agents")) == snapshot("""\
+    assert tree(find_recording("2.0.76/agents")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-sonnet-4-5-20250929
 . execute_tool Task (answered)
@@ -268,7 +268,7 @@ invoke_agent warm-up (finished)
 
 
 def test_lines_that_2_1_29_wrote_elsewhere_are_traced_there() -> None:
-    assert tree(recorded("2.1.29/tui_progress")) == snapshot("""\
+    assert tree(find_recording("2.1.29/tui_progress")) == snapshot("""\
 invoke_agent claude-code (open)
 . chat claude-sonnet-4-5-20250929 (placeholder)
 . execute_tool Task (answered)
@@ -285,7 +285,7 @@ invoke_agent prompt_suggestion (finished)
 
 
 def test_a_resumed_session() -> None:
-    assert tree(recorded("2.1.45/resume")) == snapshot("""\
+    assert tree(find_recording("2.1.45/resume")) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-sonnet-4-6 (placeholder)
 . execute_tool Bash (answered)
@@ -299,7 +299,7 @@ invoke_agent claude-code (finished)
 
 
 def test_tools_can_stand_below_the_generation_that_asked_for_them() -> None:
-    assert tree(recorded("2.1.29/paced"), nest=True) == snapshot("""\
+    assert tree(find_recording("2.1.29/paced"), nest=True) == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-sonnet-4-5-20250929 (placeholder)
 . . execute_tool Bash (answered)
@@ -310,7 +310,7 @@ invoke_agent claude-code (finished)
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_each_version_makes_the_same_tree_of_the_same_work(version: str) -> None:
-    root, chat = tree(recorded(f"{version}/plain")).splitlines()
+    root, chat = tree(find_recording(f"{version}/plain")).splitlines()
     assert root == "invoke_agent claude-code (finished)"
     assert chat.startswith(". chat claude-")
 
@@ -341,7 +341,7 @@ def _is_fresh(session: Session, message: Message) -> bool:
 
 
 def test_a_fork_has_the_spans_of_its_original() -> None:
-    names = sorted(recorded("2.1.325/resume").parent.glob("????????-*.jsonl"))
+    names = sorted(find_recording("2.1.325/resume").parent.glob("????????-*.jsonl"))
     with Session.open(names[0]) as one, Session.open(names[1]) as other:
         shared = {item.id for item in spans(one)} & {item.id for item in spans(other)}
     assert len(shared) == 9
@@ -469,17 +469,17 @@ invoke_agent claude-code (finished)
 
 
 def test_a_trace_is_settled_when_nothing_more_is_expected_in_it() -> None:
-    def settled(build: Build) -> list[bool]:
+    def list_settled(build: Build) -> list[bool]:
         return [trace.settled for trace in build_session_traces(build.session())]
 
     build = Build()
     build.prompt()
     build.answer("done")
-    assert settled(build) == [False]
+    assert list_settled(build) == [False]
     build.prompt()
-    assert settled(build) == [True]
+    assert list_settled(build) == [True]
     build.answer("done")
-    assert settled(build) == [True, False]
+    assert list_settled(build) == [True, False]
 
 
 # -- stretches
@@ -704,7 +704,7 @@ def test_an_end_before_the_start_is_moved_there() -> None:
     build.prompt()
     build.call("c1")
     build[build.result("c1")]["timestamp"] = stamp(5)
-    tool = named(spans(build.session()), "execute_tool Bash")[0]
+    tool = select_spans(spans(build.session()), "execute_tool Bash")[0]
     assert (tool.start, tool.end, tool.attributes["claude_code.time"]) == (ns(20), ns(20), "clamped")
 
 
@@ -733,7 +733,7 @@ def agent_line(build: Build, folder: Path, name: str = "a1", call: str | None = 
         (place / f"agent-{name}.meta.json").write_text(f'{{"agentType":"Explore","toolUseId":"{call}"}}')
 
 
-def opened(build: Build, folder: Path, told: SessionSignals) -> tuple[str, list[Trace]]:
+def open_traces(build: Build, folder: Path, told: SessionSignals) -> tuple[str, list[Trace]]:
     with Session.open(build.write(folder)) as session:
         return tree(session, told), build_session_traces(session, told)
 
@@ -743,13 +743,13 @@ def test_the_end_of_a_sub_agent_is_reported_by_the_result_of_its_call(tmp_path: 
     build.prompt()
     build.call("c1", "Task")
     agent_line(build, tmp_path)
-    assert opened(build, tmp_path, SessionSignals())[0] == ""
-    assert opened(build, tmp_path, SessionSignals(agents=frozenset({"a1"})))[0] == snapshot("""\
+    assert open_traces(build, tmp_path, SessionSignals())[0] == ""
+    assert open_traces(build, tmp_path, SessionSignals(agents=frozenset({"a1"})))[0] == snapshot("""\
 invoke_agent Explore (finished)
 . chat claude-opus-5 (missing)\
 """)
     build.result("c1")
-    assert opened(build, tmp_path, SessionSignals())[0] == snapshot("""\
+    assert open_traces(build, tmp_path, SessionSignals())[0] == snapshot("""\
 execute_tool Task (answered)
 . invoke_agent Explore (finished)
 . . chat claude-opus-5 (missing)\
@@ -764,12 +764,12 @@ def test_the_end_of_a_sub_agent_in_the_background_is_reported_by_its_notificatio
     build.answer("it runs")
     build.system("turn_duration", durationMs=1)
     agent_line(build, tmp_path)
-    text, found = opened(build, tmp_path, SessionSignals())
+    text, found = open_traces(build, tmp_path, SessionSignals())
     assert "Explore" not in text
     assert [trace.settled for trace in found] == [False]
     build.wait(600)
     build.attachment("queued_command", prompt="<task-notification><task-id>a1</task-id></task-notification>")
-    text, found = opened(build, tmp_path, SessionSignals())
+    text, found = open_traces(build, tmp_path, SessionSignals())
     assert "invoke_agent Explore (finished)" in text
     assert [trace.settled for trace in found] == [True]
 
@@ -780,8 +780,8 @@ def test_a_sub_agent_that_no_call_started_is_a_trace_of_its_own_when_the_session
     build.answer("done")
     agent_line(build, tmp_path, "acompact-0123456789abcdef", None)
     agent_line(build, tmp_path, "a2", "a call of another session")
-    assert opened(build, tmp_path, SessionSignals())[0] == ""
-    text, found = opened(build, tmp_path, OVER)
+    assert open_traces(build, tmp_path, SessionSignals())[0] == ""
+    text, found = open_traces(build, tmp_path, OVER)
     assert text == snapshot("""\
 invoke_agent claude-code (finished)
 . chat claude-opus-5 (missing)
@@ -822,9 +822,9 @@ def test_a_sub_agent_that_was_stopped_is_final_when_the_next_turn_has_begun(tmp_
     agent_line(build, tmp_path)
     (tmp_path / SESSION / "subagents" / "agent-a1.jsonl").write_bytes(inner.data())
     build.result("c1", "[Request interrupted by user for tool use]", error=True)
-    assert "Explore" not in opened(build, tmp_path, SessionSignals())[0]
+    assert "Explore" not in open_traces(build, tmp_path, SessionSignals())[0]
     build.prompt("something else")
-    assert opened(build, tmp_path, SessionSignals())[0] == snapshot("""\
+    assert open_traces(build, tmp_path, SessionSignals())[0] == snapshot("""\
 invoke_agent claude-code (interrupted)
 . chat claude-opus-5 (missing)
 . execute_tool Task (interrupted, ERROR interrupted)
@@ -843,7 +843,7 @@ def test_the_launch_of_a_sub_agent_by_a_sub_agent_is_not_its_end(tmp_path: Path)
     build.wait(600)
     agent_line(build, tmp_path)
     build.prompt("something else")
-    assert "Explore" not in opened(build, tmp_path, SessionSignals())[0]
+    assert "Explore" not in open_traces(build, tmp_path, SessionSignals())[0]
 
 
 def test_a_sub_agent_whose_file_is_gone_is_left_out(tmp_path: Path) -> None:
@@ -880,7 +880,7 @@ def test_sub_agents_of_sub_agents_stand_below_their_calls(tmp_path: Path) -> Non
     inner.prompt("look", "inner-1", isSidechain=True)
     inner.call("c2", "Task", uuid="inner-2", id="inner", isSidechain=True)
     (tmp_path / SESSION / "subagents" / "agent-a1.jsonl").write_bytes(inner.data())
-    assert opened(build, tmp_path, OVER)[0] == snapshot("""\
+    assert open_traces(build, tmp_path, OVER)[0] == snapshot("""\
 invoke_agent claude-code (open)
 . chat claude-opus-5 (missing)
 . execute_tool Task (unanswered, borrowed)

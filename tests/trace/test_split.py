@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.build import DATA
-from tests.trace.growing import Piece, exported, grown, metas, pieces, recorded_files, write
+from tests.trace.growth import Piece, grow_spans, map_final_spans, metas, pieces, recorded_files, write
 from tests.trace.stories import MAIN, Story, stories
 from turnlog.trace.spans.span import SessionSignals
 
@@ -24,9 +24,9 @@ def check(main: Path, files: Files, meta: Files, parts: list[list[Piece]]) -> No
     """Compare what is sent while a session grows with what is sent of it in the end."""
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
         write(Path(one), meta)
-        first = grown(Path(one), main, parts)
+        first = grow_spans(Path(one), main, parts)
         write(Path(other), [*meta, *files])
-        whole = exported(Path(other) / main, SessionSignals(over=True))
+        whole = map_final_spans(Path(other) / main, SessionSignals(over=True))
     assert {identity: emitted.span for identity, emitted in first.items()} == whole
 
 

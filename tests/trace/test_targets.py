@@ -29,7 +29,7 @@ def only(environ: Mapping[str, str], config: Mapping[str, Any] | None = None, *n
     return found
 
 
-def named(environ: Mapping[str, str] | None = None, **table: Any) -> TraceTarget:
+def read_target(environ: Mapping[str, str] | None = None, **table: Any) -> TraceTarget:
     return only(environ or {}, {"targets": {"mine": table}})
 
 
@@ -206,14 +206,14 @@ def test_a_target_of_the_file_takes_the_place_of_the_environments() -> None:
 
 
 def test_an_endpoint_of_the_file_gets_a_path_where_it_has_none() -> None:
-    assert named(endpoint="https://h").url == "https://h/v1/traces"
-    assert named(endpoint="https://h/own/path").url == "https://h/own/path"
+    assert read_target(endpoint="https://h").url == "https://h/v1/traces"
+    assert read_target(endpoint="https://h/own/path").url == "https://h/own/path"
 
 
 def test_a_table_says_everything_about_its_target(tmp_path: Path) -> None:
     trusted = tmp_path / "ca.pem"
     trusted.touch()
-    found = named(
+    found = read_target(
         {"MY_AUTH": "Bearer abc"},
         endpoint="https://h",
         headers={"X-Project-Name": "claude"},
@@ -241,7 +241,9 @@ def test_a_table_says_everything_about_its_target(tmp_path: Path) -> None:
 
 
 def test_a_langfuse_of_the_file_has_its_secret_from_the_environment() -> None:
-    found = named({"S": "sk-9", "U": "dana"}, kind="langfuse", public_key="pk-9", secret_key_env="S", user_env="U")
+    found = read_target(
+        {"S": "sk-9", "U": "dana"}, kind="langfuse", public_key="pk-9", secret_key_env="S", user_env="U"
+    )
     assert found.headers["authorization"] == basic("pk-9:sk-9")
     assert (found.url, found.user) == ("https://cloud.langfuse.com/api/public/otel/v1/traces", "dana")
 
@@ -290,7 +292,7 @@ def test_what_stands_above_the_targets_holds_for_all_that_say_nothing_else() -> 
 )
 def test_a_mistake_in_a_table_is_told_in_a_line_without_a_secret(table: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)) as told:
-        named(**table)
+        read_target(**table)
     assert "mine" in str(told.value)
     assert SECRET not in str(told.value)
 
@@ -320,11 +322,11 @@ def test_credentials_go_unencrypted_to_no_other_machine_unless_it_is_allowed() -
     assert only(environ, {"plain": True}).url.startswith("http://langfuse:3000/")
     assert only({**LANGFUSE, "LANGFUSE_HOST": "http://localhost:3000"}).url.startswith("http://localhost:3000/")
     assert only({f"{OTEL}_ENDPOINT": "http://collector:4318"}).headers == {}
-    assert named(endpoint="http://h", headers={"authorization": "Bearer x"}, plain=True).headers
+    assert read_target(endpoint="http://h", headers={"authorization": "Bearer x"}, plain=True).headers
 
 
 def test_user_and_password_of_an_address_are_sent_as_a_header() -> None:
-    found = named(endpoint="https://me:w%40rd@h:8443/in")
+    found = read_target(endpoint="https://me:w%40rd@h:8443/in")
     assert (found.url, found.headers) == ("https://h:8443/in", {"authorization": basic("me:w@rd")})
 
 
@@ -370,7 +372,7 @@ def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
 
 
 def test_a_token_in_the_path_is_not_repeated_with_the_words_of_a_server() -> None:
-    target = named(endpoint="http://h.example/in/tok-99zz-secret/v1/traces")
+    target = read_target(endpoint="http://h.example/in/tok-99zz-secret/v1/traces")
     assert target.hide_secrets("Cannot POST /in/tok-99zz-secret/v1/traces") == "Cannot POST /in/[secret]/v1/traces"
     assert not target.has_secrets
 
@@ -388,7 +390,7 @@ def test_two_tables_for_one_place_must_say_which_project_each_is() -> None:
 
 
 def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
-    found = named(
+    found = read_target(
         {"HTTPS_PROXY": f"http://me:{SECRET}@p"},
         endpoint=f"https://u:{SECRET}@h/path/{SECRET}?key={SECRET}",
         headers={"x-api-key": SECRET, "x-project-name": "p"},
@@ -400,8 +402,8 @@ def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
 
 
 def test_the_policy_of_a_target_is_what_was_chosen() -> None:
-    assert tuple(named(endpoint="https://h").policy) == ("redacted", 20_000)
-    assert tuple(named(endpoint="https://h", content="none", limit=7).policy) == ("none", 7)
+    assert tuple(read_target(endpoint="https://h").policy) == ("redacted", 20_000)
+    assert tuple(read_target(endpoint="https://h", content="none", limit=7).policy) == ("none", 7)
 
 
 def test_the_table_comes_from_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

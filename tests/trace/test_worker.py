@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, encoded, recorded
+from tests.session.build import Build, encode_lines, find_recording
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from turnlog.errors import UsageError
@@ -44,7 +44,7 @@ class Place:
 
     def write(self, name: str, build: Build, *, mtime: float | None = LONG_AGO) -> Path:
         path = self.project / f"{name}.jsonl"
-        path.write_bytes(encoded([{**line, "sessionId": name} for line in build.lines]))
+        path.write_bytes(encode_lines([{**line, "sessionId": name} for line in build.lines]))
         if mtime is not None:
             os.utime(path, (mtime, mtime))
         return path
@@ -93,7 +93,7 @@ def test_a_turn_that_has_ended_is_sent_with_its_last_answer_and_the_wake_goes(pl
 
 def test_an_answer_that_is_written_after_the_wake_is_waited_for(place: Place) -> None:
     path = place.write(ONE, turn(answer=None), mtime=None)
-    whole = encoded([{**line, "sessionId": ONE} for line in turn().lines])
+    whole = encode_lines([{**line, "sessionId": ONE} for line in turn().lines])
     place.wake(path, last_assistant_message="Done.", prompt_id="p1")
     writer = threading.Timer(0.2, lambda: path.write_bytes(whole))
     writer.start()
@@ -145,7 +145,7 @@ def test_a_sub_agent_that_has_ended_is_sent_before_its_session_knows(place: Plac
     agent.answer("Found.", uuid="aa", id="am", isSidechain=True, agentId="a1")
     file = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
     file.parent.mkdir(parents=True)
-    file.write_bytes(encoded(agent.lines))
+    file.write_bytes(encode_lines(agent.lines))
     file.with_suffix(".meta.json").write_text(json.dumps({"agentType": "explore", "toolUseId": "call-1"}))
     place.wake(path)
     place.work()
@@ -349,7 +349,7 @@ def test_the_same_event_twice_sends_nothing_new(place: Place) -> None:
 
 
 def test_the_hook_and_its_worker_bring_a_recorded_session_to_the_backend(place: Place, tmp_path: Path) -> None:
-    source = recorded("2.1.325/tools")
+    source = find_recording("2.1.325/tools")
     path = place.project / source.name
     path.write_bytes(source.read_bytes())
     said = {"transcript_path": str(path), "session_id": path.stem, "hook_event_name": "SessionEnd"}

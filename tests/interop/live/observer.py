@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.interop.live.recording import DOMAIN, ProcessSample
+from tests.interop.live.state_recording import DOMAIN, ProcessSample
 
 _IGNORED_FOLDERS = frozenset(
     {"backups", "cache", "debug", "downloads", "file-history", "paste-cache", "plugins", "session-env",

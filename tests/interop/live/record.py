@@ -11,9 +11,9 @@ import signal
 import sys
 
 from tests.interop.clients import NEWEST, client
-from tests.interop.live.recording import Recording
 from tests.interop.live.scripts import SCRIPTS, Script
 from tests.interop.live.stage import Stage
+from tests.interop.live.state_recording import Recording
 
 
 def record(script: Script, version: str, has_hooks: bool) -> Recording:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.interop.live.recording import DOMAIN, ProcessSample, Recording
+from tests.interop.live.state_recording import DOMAIN, ProcessSample, Recording
 from turnlog.entries.clients import read_process_domain
 from turnlog.live.board import Board, BoardRow
 from turnlog.live.hook_reports import HookReports

@@ -11,9 +11,9 @@ import sys
 from collections import defaultdict
 from statistics import median
 
-from tests.interop.live.judging import JudgedInterval, Stretch, judge_all, measure_share
-from tests.interop.live.recording import FOLDER
 from tests.interop.live.screen import TRUE_STATES
+from tests.interop.live.state_judge import JudgedInterval, Stretch, judge_all, measure_share
+from tests.interop.live.state_recording import FOLDER
 
 CAUSES = ("written late", "noticed late", "shown early", "in between", "never shown")
 _MAX_PAIRS = 12

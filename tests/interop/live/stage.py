@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from tests.interop.classify import Object
 from tests.interop.live.observer import FileObserver, HookObserver, ProcessObserver
-from tests.interop.live.recording import Recording, TruthInterval
 from tests.interop.live.screen import SeatFacts, TrueState, read_state
 from tests.interop.live.seat import Home, Seat
 from tests.interop.live.server import WatchedServer
+from tests.interop.live.state_recording import Recording, TruthInterval
 
 BASE = Path("/tmp/demo")
 """Transcripts contain the paths of their project, so these must say nothing about a machine."""

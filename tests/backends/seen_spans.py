@@ -55,17 +55,17 @@ class SeenTrace(NamedTuple):
     @property
     def tree(self) -> list[str]:
         """Names, each below its parent and in the order of time; `!` for what failed."""
-        return [line for key, span in self._ordered() if span.parent is None for line in self._below(key, 0)]
+        return [line for key, span in self._sort_spans() if span.parent is None for line in self._below(key, 0)]
 
     def _below(self, key: str, depth: int) -> list[str]:
         span = self.spans[key]
         mark = "" if span.error is None else " !"
         parts = [
-            line for child, other in self._ordered() if other.parent == key for line in self._below(child, depth + 1)
+            line for child, other in self._sort_spans() if other.parent == key for line in self._below(child, depth + 1)
         ]
         return [f"{'  ' * depth}{span.name}{mark}", *parts]
 
-    def _ordered(self) -> list[tuple[str, SeenSpan]]:
+    def _sort_spans(self) -> list[tuple[str, SeenSpan]]:
         return sorted(self.spans.items(), key=lambda item: (item[1].start, item[1].end, item[0]))
 
 
@@ -83,14 +83,14 @@ class Backend(Protocol):
     def session(self, project: str, session: str) -> set[str]:
         """The ids of the traces that it shows as one session."""
 
-    def everything(self, project: str) -> list[str]:
+    def list_span_ids(self, project: str) -> list[str]:
         """The ids of all spans of a project, each as often as it is there."""
 
 
-def arrived(backend: Backend, project: str, count: int) -> list[str]:
+def wait_for_spans(backend: Backend, project: str, count: int) -> list[str]:
     """The spans of a project, once there are as many: backends write them down after they have said yes."""
     until = time.monotonic() + PATIENCE
-    while len(found := backend.everything(project)) < count and time.monotonic() < until:
+    while len(found := backend.list_span_ids(project)) < count and time.monotonic() < until:
         time.sleep(0.1)
     return found
 

@@ -1,7 +1,7 @@
 """A process to be killed: it stores messages about sessions, or delivers stored ones, as fast as it can.
 
-python -m tests.notify.killing watch FOLDER SESSIONS
-python -m tests.notify.killing deliver FOLDER URL
+python -m tests.notify.kill_steps watch FOLDER SESSIONS
+python -m tests.notify.kill_steps deliver FOLDER URL
 """
 
 from __future__ import annotations

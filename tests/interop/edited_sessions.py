@@ -74,10 +74,10 @@ def tasks(edits: tuple[Edit, ...] = EDITS, size: int | None = SAMPLE) -> list[Ta
 def run(todo: list[Task], jobs: int, judge: Callable[[Task], Outcome] | None = None) -> list[Outcome]:
     """Carry out and judge, several at a time."""
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(judge or judged, todo))
+        return list(pool.map(judge or judge_edit, todo))
 
 
-def judged(task: Task) -> Outcome:
+def judge_edit(task: Task) -> Outcome:
     """Edit a session, and resume the result with the clients."""
     edit, file, _ = task
     with scratch_folder() as base:
@@ -92,15 +92,15 @@ def judged(task: Task) -> Outcome:
             return Outcome(edit.name, file, "NOT RESUMED", "-", "turnlog says that the client would refuse it")
         if edit.says_same and (changed := difference(digests(source), digests(predicted))):
             return Outcome(edit.name, file, "DIFFERENT", "-", f"it no longer says what its source says: {changed}")
-        return _resumed(task, place, result, predicted)
+        return _resume_result(task, place, result, predicted)
 
 
-def _resumed(task: Task, place: Place, result: Path, predicted: list[Object]) -> Outcome:
+def _resume_result(task: Task, place: Place, result: Path, predicted: list[Object]) -> Outcome:
     edit, file, with_old = task
-    word, reason = _verdict(place.resumed(client(NEWEST), result), predicted)
+    word, reason = _verdict(place.resume_copy(client(NEWEST), result), predicted)
     if reason or not with_old:
         return Outcome(edit.name, file, word, "-", reason)
-    got = place.resumed(client(OLD), result)
+    got = place.resume_copy(client(OLD), result)
     if edit.portable:
         old, reason = _verdict(got, predicted, REWORDED)
     else:

@@ -77,7 +77,7 @@ def append(folder: Path, new: Iterable[Piece]) -> None:
             file.write(piece.data)
 
 
-def exported(
+def map_final_spans(
     path: Path, told: SessionSignals = SessionSignals(), policy: ContentPolicy = ContentPolicy()
 ) -> dict[bytes, Span]:
     """The spans of a session that are final, by their ids."""
@@ -96,7 +96,7 @@ def spans(
                     yield build_span(node, trace, contents)
 
 
-def grown(folder: Path, main: Path, parts: Iterable[list[Piece]]) -> dict[bytes, Emitted]:
+def grow_spans(folder: Path, main: Path, parts: Iterable[list[Piece]]) -> dict[bytes, Emitted]:
     """Each span as it was when it first was final, while a session grew by some parts; at last it is over."""
     first: dict[bytes, Emitted] = {}
     count = 0
@@ -104,8 +104,8 @@ def grown(folder: Path, main: Path, parts: Iterable[list[Piece]]) -> dict[bytes,
     for part in parts:
         append(folder, part)
         count += len(part)
-        keep(first, exported(folder / main), count)
-    keep(first, exported(folder / main, SessionSignals(over=True)), count)
+        keep(first, map_final_spans(folder / main), count)
+    keep(first, map_final_spans(folder / main, SessionSignals(over=True)), count)
     return first
 
 

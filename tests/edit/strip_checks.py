@@ -22,21 +22,21 @@ EXTREME = StripOptions(StripRule(0, 0, 0), thinking=0, images=0, noise=True, dup
 Line = dict[str, Any]
 
 
-def stripped(session: Session, wishes: StripOptions) -> StripResult:
+def strip_draft(session: Session, wishes: StripOptions) -> StripResult:
     return strip_session(session, Draft.from_transcript(session.file), wishes)
 
 
 def result(session: Session, wishes: StripOptions) -> Session:
-    return Session(stripped(session, wishes).draft.to_transcript())
+    return Session(strip_draft(session, wishes).draft.to_transcript())
 
 
 def must_be_sound(session: Session, wishes: StripOptions) -> Session:
     """Strip a session, and see that it is still the same one."""
-    done = stripped(session, wishes)
+    done = strip_draft(session, wishes)
     data = b"".join(done.draft.iterate_lines())
     after = Session.from_bytes(data)
     assert len(data) == done.report.bytes_after <= done.report.bytes_before
-    assert b"".join(stripped(after, wishes).draft.iterate_lines()) == data, "stripping twice is stripping once"
+    assert b"".join(strip_draft(after, wishes).draft.iterate_lines()) == data, "stripping twice is stripping once"
     _graph(session, after)
     _blocks(session, after)
     _tail(session, after)
@@ -125,7 +125,7 @@ def _conversation(before: Session, after: Session, wishes: StripOptions) -> None
     chosen = plan_strip(before, wishes)
     gone = {("tool_use", key) for key, fate in chosen.calls.items() if fate.degree == FATE_GONE}
     gone |= {("tool_result", key) for key, fate in chosen.results.items() if fate.degree == FATE_GONE}
-    said, left = list(_said(new.messages)), [said for said in _said(old.messages) if said[1:] not in gone]
+    said, left = list(_iter_blocks(new.messages)), [said for said in _iter_blocks(old.messages) if said[1:] not in gone]
     if all(row.message and row.message.id for row in before.entries if row.type == "assistant"):
         assert said == left
     else:  # the client takes rows without an id for one message, as long as no prompt stands between them
@@ -137,7 +137,7 @@ def _conversation(before: Session, after: Session, wishes: StripOptions) -> None
         assert all(block in thoughts for block in message["content"] if block["type"] in THINKING)
 
 
-def _said(messages: list[Line]) -> Iterator[tuple[str, str, Any]]:
+def _iter_blocks(messages: list[Line]) -> Iterator[tuple[str, str, Any]]:
     for message in messages:
         for block in message["content"]:
             kind = block["type"]

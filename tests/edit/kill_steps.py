@@ -29,7 +29,7 @@ def die_at(step: int) -> None:
     sys.addaudithook(hook)
 
 
-def killed(work: Callable[[], object], step: int) -> bool:
+def is_killed_at(work: Callable[[], object], step: int) -> bool:
     """Do some work in a copy of this process; whether it was killed at the step, and not done before."""
     pid = os.fork()
     if pid == 0:

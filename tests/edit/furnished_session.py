@@ -46,7 +46,9 @@ def furnish(config: Path) -> Path:
         config / "strange" / f"{MINE}.json": "{}",
         config / "plans" / "calm-blue-fox.md": "# mine",
         config / "plans" / "shared-red-fox.md": "# ours",
-        config / "history.jsonl": _typed(OTHER, "a") + _typed(MINE, "b") + _typed(OTHER, "c"),
+        config / "history.jsonl": _build_history_line(OTHER, "a")
+        + _build_history_line(MINE, "b")
+        + _build_history_line(OTHER, "c"),
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +71,7 @@ def conversation(*plans: str) -> Build:
     return build
 
 
-def _typed(session: str, text: str) -> str:
+def _build_history_line(session: str, text: str) -> str:
     return f'{{"display":"{text}","sessionId":"{session}"}}\n'
 
 

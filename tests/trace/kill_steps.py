@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import turnlog.store.file_lock
 import turnlog.trace
-from tests.trace.batches import made, target
+from tests.trace.batches import build_batch, target
 from turnlog.trace.outbox.delivery import DeliveryPace, deliver_batches
 from turnlog.trace.outbox.outbox import Outbox, OutboxOvertaken
 from turnlog.trace.wire.batch import SpanBatch
@@ -49,7 +49,7 @@ class Order(NamedTuple):
     @property
     def batches(self) -> list[SpanBatch]:
         """What is to be put."""
-        return [made(10 * self.number + place, size) for place, size in enumerate(self.sizes)]
+        return [build_batch(10 * self.number + place, size) for place, size in enumerate(self.sizes)]
 
 
 class Killer:
@@ -58,7 +58,7 @@ class Killer:
     def __init__(self) -> None:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.trace.killing"],
+            [sys.executable, "-m", "tests.trace.kill_steps"],
             env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -117,7 +117,7 @@ def die_at(step: int) -> None:
     sys.setprofile(watch)
 
 
-def started(order: Order, step: int | None) -> int:
+def start_child(order: Order, step: int | None) -> int:
     """A child at work."""
     child = os.fork()
     if child:
@@ -142,7 +142,7 @@ def main() -> None:
     """Do what is ordered, line by line."""
     for line in sys.stdin:
         order = Order(*json.loads(line))
-        children = [started(order, step) for step in order.dies]
+        children = [start_child(order, step) for step in order.dies]
         ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         if not set(ends) <= {0, -signal.SIGKILL}:
             sys.exit(f"a child failed: {ends}")

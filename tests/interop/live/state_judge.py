@@ -12,9 +12,9 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.interop.live.recording import Recording, TruthInterval, load_recording
 from tests.interop.live.replay import replay
 from tests.interop.live.screen import TrueState
+from tests.interop.live.state_recording import Recording, TruthInterval, load_recording
 from turnlog.live.board import BoardRow
 from turnlog.live.states import BoardColumn
 

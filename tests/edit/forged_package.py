@@ -42,7 +42,9 @@ def member(name: str = MAIN, data: bytes = LINE, mode: int = 0o600) -> bytes:
     return build_tar_header(name, len(data), mode, 0) + data + build_tar_padding(len(data))
 
 
-def forged(path: Path, told: Any, body: bytes | None = None, *, first: bytes | None = None, level: int = 3) -> Path:
+def forge_package(
+    path: Path, told: Any, body: bytes | None = None, *, first: bytes | None = None, level: int = 3
+) -> Path:
     """Write a package; without a body it holds the usual transcript alone."""
     data = told if isinstance(told, bytes) else json.dumps(told).encode()
     packer = zstandard.ZstdCompressor(level=level)

@@ -67,7 +67,8 @@ def test_requests_about_the_session_are_answered(desk: MakeDesk) -> None:
 def test_the_mode_that_asks_nothing_is_refused_where_the_settings_forbid_it(desk: MakeDesk) -> None:
     here = desk(script("One."))
     (here.config / "settings.json").write_text('{"permissions": {"disableBypassPermissionsMode": "disable"}}')
-    told = fed(here, control("a", subtype="set_permission_mode", mode="bypassPermissions"), user("first"))
+    asked = control("a", subtype="set_permission_mode", mode="bypassPermissions")
+    told = fed(here, asked, user("first"), more=("--allow-dangerously-skip-permissions",))
     (answer,) = [line["response"] for line in told if line["type"] == "control_response"]
     assert (answer["subtype"], "forbid" in answer["error"]) == ("error", True)
     (init,) = [line for line in told if line.get("subtype") == "init"]

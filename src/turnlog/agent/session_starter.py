@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +90,7 @@ class SessionStarter:
         environ = {**self.environ, **settings.collect_variables()}
         mode = _parse_mode(options.mode) if options.mode else settings.get_default_mode() or "default"
         found = find_resumed_session(options, self.cwd, self.environ)
-        scratch = Path(tempfile.mkdtemp(prefix="turnlog-")) if options.is_ephemeral else None
+        scratch = _make_scratch_folder() if options.is_ephemeral else None
         record = open_record(options, mode, found, scratch or self.config_dir, self.cwd)
         guard = SettingsGuard(settings, mode, further=[record.folder])
         place = (self.cwd, self.config_dir)
@@ -187,3 +186,10 @@ def _parse_mode(name: str) -> PermissionMode:
     if mode is None:
         raise UsageError(f"unknown permission mode {name!r}; use one of {', '.join(PERMISSION_MODES)}")
     return mode
+
+
+def _make_scratch_folder() -> Path:
+    """Make a folder for the files of a session that is not kept."""
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="turnlog-"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,4 +36,6 @@ class StartedSession(NamedTuple):
             self.loop.setup.servers.close()
         self.owner.close()
         if self.scratch is not None:
+            import shutil
+
             shutil.rmtree(self.scratch, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -26,15 +27,14 @@ class ChatChoice(click.Choice[str]):
 
 
 def _build_option(row: ChatOption) -> Any:
+    option = partial(click.option, *row.words, row.name, help=row.help, hidden=row.is_hidden)
     if row.kind == "flag":
-        return click.option(*row.words, row.name, is_flag=True, help=row.help, hidden=row.is_hidden)
+        return option(is_flag=True)
     if row.kind == "maybe":
-        return click.option(*row.words, row.name, is_flag=False, flag_value="", metavar="[ID]", help=row.help)
+        return option(is_flag=False, flag_value="", metavar="[ID]")
     if row.choices:
-        return click.option(*row.words, row.name, type=ChatChoice(row), help=row.help)
-    return click.option(
-        *row.words, row.name, type=_OPTION_TYPES.get(row.kind, str), multiple=row.kind == "many", help=row.help
-    )
+        return option(type=ChatChoice(row))
+    return option(type=_OPTION_TYPES.get(row.kind, str), multiple=row.kind == "many")
 
 
 def _add_options(command: Any) -> Any:

@@ -154,6 +154,11 @@ def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
     ]
 
 
+def test_the_output_of_a_command_keeps_its_lines(turn: Watched) -> None:
+    turn.watch(TurnEnded("command_ended", "one\n\ntwo\n", 1, 0))
+    assert turn.text.splitlines() == ["one", "", "two"]
+
+
 def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
     given = {"command": HOSTILE, "file_path": HOSTILE, HOSTILE: HOSTILE}
     hunk = {"oldStart": 1, "newStart": 1, "lines": ["+" + HOSTILE.replace("\r", "")]}

@@ -27,7 +27,7 @@ from turnlog.render.call_results import ResultView, render_call_result
 from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_thousands
 from turnlog.render.terminal import TerminalScreen as Look
-from turnlog.render.terminal import make_visible, to_visible_line
+from turnlog.render.terminal import make_visible, to_visible_line, to_visible_lines
 
 Object = Mapping[str, Any]
 
@@ -166,7 +166,7 @@ class TurnDisplay:
             self._show_note("interrupted; type what to do instead", "yellow")
         elif event.reason == "command_ended":
             self._screen.start_part("text")
-            self._screen.write_lines(*make_visible(event.text).split("\n"))
+            self._screen.write_lines(*to_visible_lines(event.text))
         elif event.reason == "prompt_blocked" or event.is_failure:
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from turnlog.cli import time_format
-from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line
+from turnlog.cli.terminal import TerminalScreen, to_visible_line, to_visible_lines
 
 if TYPE_CHECKING:
     from turnlog.api.prompts import ListedPrompt, PromptList
@@ -88,11 +88,12 @@ def prompts(
 def render_prompt_list(found: PromptList, screen: TerminalScreen, *, full: bool = False) -> Iterator[str]:
     """Render prompts: a line of facts, then the text."""
     if not found.prompts:
-        yield "No prompts." if not found.total else f"Page {found.page} is empty; there are {found.pages} pages."
+        pages = "is 1 page" if found.pages == 1 else f"are {found.pages} pages"
+        yield f"Page {found.page} is empty; there {pages}." if found.total else "No prompts."
         return
     for prompt in found.prompts:
         yield screen.paint(screen.fit(_describe_prompt(prompt)), "cyan")
-        lines = make_visible(prompt.text).splitlines()
+        lines = to_visible_lines(prompt.text)
         shown = lines if full else lines[:_MAX_LINES]
         yield from (line if full else screen.fit(line) for line in shown)
         if len(lines) > len(shown):

@@ -149,6 +149,17 @@ def test_a_group_suggests_its_own_commands_and_lists_none_that_is_for_the_progra
     assert program("trace", "work", "--help").returncode == 0
 
 
+@pytest.mark.parametrize("group", ["archive", "trace", "fleet", "hook", "notify"])
+def test_a_group_without_a_command_shows_its_help(program: Program, group: str) -> None:
+    done, help_page = program(group), program(group, "--help")
+    assert done.returncode == 2
+    assert done.stderr == help_page.stdout
+
+
+def test_the_values_of_a_missing_argument_are_on_one_line(program: Program) -> None:
+    assert "Choose from: bash, zsh, fish\n" in program("completion").stderr
+
+
 def test_an_unknown_option_is_named(program: Program) -> None:
     done = program("--verzion")
     assert done.returncode == 2

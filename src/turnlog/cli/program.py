@@ -67,6 +67,9 @@ def _explain_error(error: BaseException) -> int:
             return error.exit_code
         case SystemExit():
             return _read_exit_status(error)
+        case click.exceptions.NoArgsIsHelpError():
+            _write_stderr(f"{error.format_message()}\n")
+            return error.exit_code
         case click.ClickException():
             return _print_complaint(error.format_message(), error.exit_code, _build_hint(error))
         case TurnlogError():
@@ -118,7 +121,7 @@ def format_one_line(text: str) -> str:
     """Put a message on one line and escape control characters, because it may contain untrusted names."""
     from turnlog.cli.terminal import make_visible
 
-    return make_visible(" ".join(part for part in text.splitlines() if part))
+    return make_visible(" ".join(part for line in text.splitlines() if (part := line.strip())))
 
 
 def _leave_quietly() -> None:

@@ -9,6 +9,7 @@ import click
 
 from turnlog.cli import time_format
 from turnlog.cli.terminal import TerminalScreen, to_visible_line, to_visible_lines
+from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
     from turnlog.api.prompts import ListedPrompt, PromptList
@@ -97,10 +98,10 @@ def render_prompt_list(found: PromptList, screen: TerminalScreen, *, full: bool 
         shown = lines if full else lines[:_MAX_LINES]
         yield from (line if full else screen.fit(line) for line in shown)
         if len(lines) > len(shown):
-            yield screen.paint(f"… {len(lines) - len(shown)} more lines (--full)", "dim")
+            yield screen.paint(f"… {format_count(len(lines) - len(shown), 'more line')} (--full)", "dim")
         yield screen.paint(_describe_outcome(prompt), _OUTCOME_COLOURS.get(prompt.outcome or "", "dim"))
         yield ""
-    yield screen.paint(f"page {found.page} of {found.pages}, {found.total:,} prompts", "dim")
+    yield screen.paint(f"page {found.page} of {found.pages}, {format_count(found.total, 'prompt')}", "dim")
 
 
 def _describe_prompt(prompt: ListedPrompt) -> str:
@@ -113,7 +114,7 @@ def _describe_outcome(prompt: ListedPrompt) -> str:
     if prompt.round:
         parts.append(prompt.round.replace("_", " "))
     if prompt.calls:
-        parts.append(f"{prompt.calls} call{'s' if prompt.calls != 1 else ''}")
+        parts.append(format_count(prompt.calls, "call"))
     if prompt.cost_usd:
         parts.append(time_format.format_money(prompt.cost_usd))
     return "  " + " · ".join(parts)

@@ -87,9 +87,8 @@ def _render_verification(checked: IndexVerification) -> list[str]:
 
     lines = [*checked.faults, *(f"{place}; its files were not compared" for place in checked.unlisted)]
     if checked.waiting:
-        lines.append(
-            f"{checked.waiting:,} files were added or removed since the last update; the next command reads them."
-        )
+        files = format_count(checked.waiting, "file")
+        lines.append(f"Added or removed since the last update: {files}; the next command reads what is new.")
     if checked.cut_texts:
         pieces = format_count(checked.cut_texts, "piece")
         lines.append(f"Only the first 32 million characters of {pieces} of text are in the index.")
@@ -122,11 +121,13 @@ def _render_status(status: IndexReport) -> list[str]:
     found = [
         to_visible_line(status.path),
         (
-            f"{status.sessions:,} sessions in {status.files:,} files{gone}; "
-            f"{time_format.format_size(status.read)} of text "
-            f"and data"
+            f"{format_count(status.sessions, 'session')} in {format_count(status.files, 'file')}{gone}; "
+            f"{time_format.format_size(status.read)} of text and data"
         ),
-        f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
+        ", ".join(
+            format_count(count, noun)
+            for count, noun in ((status.texts, "text"), (status.messages, "answer"), (status.calls, "call"))
+        ),
         f"{time_format.format_size(status.size)} on disk",
     ]
     found[2:2] = [f"not counted: {words}" for words in uncounted]
@@ -142,5 +143,6 @@ def _render_status(status: IndexReport) -> list[str]:
             f"--other` lists them"
         )
     if done.files:
-        found.append(f"read {done.files:,} files, {time_format.format_size(done.bytes)}, in {done.seconds:.1f} s")
+        files, size = format_count(done.files, "file"), time_format.format_size(done.bytes)
+        found.append(f"read {files}, {size}, in {done.seconds:.1f} s")
     return found

@@ -10,6 +10,7 @@ import click
 from turnlog.cli import time_format
 from turnlog.cli.rows import render_table_rows
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
+from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
     from turnlog.api.comparisons import ComparedSide, SessionComparison
@@ -55,7 +56,7 @@ def compare(session: str, other: str | None, branch: str | None, other_branch: s
 def render_comparison(found: SessionComparison, screen: TerminalScreen) -> Iterator[str]:
     """Render the figures of both sides, then their turns, then the files."""
     left, right = found.left, found.right
-    shared = f"{found.shared_turns} shared turn{'s' if found.shared_turns != 1 else ''}"
+    shared = format_count(found.shared_turns, "shared turn")
     if not left.own and not right.own:
         yield f"{shared}; the two sides are the same."
         return
@@ -77,7 +78,7 @@ def render_comparison(found: SessionComparison, screen: TerminalScreen) -> Itera
         if not side.own:
             yield "  none"
         for turn in side.own[:_MAX_TURNS]:
-            facts = f"{turn.outcome}, {turn.calls} calls, {time_format.format_money(turn.cost_usd)}"
+            facts = f"{turn.outcome}, {format_count(turn.calls, 'call')}, {time_format.format_money(turn.cost_usd)}"
             yield screen.fit(f"  {turn.turn}  {facts}  {to_visible_line(turn.prompt)}")
         if len(side.own) > _MAX_TURNS:
             yield f"  … {len(side.own) - _MAX_TURNS} more"

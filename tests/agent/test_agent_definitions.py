@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.desk import Desk, call, reply
+from tests.agent.desk import Desk, call, reply, says
 from tests.agent.test_commands_in_files import write
 from tests.agent.test_printing import lines
 from tests.agent.test_skills import agent_rows, with_agent
@@ -197,7 +197,8 @@ def test_a_call_without_a_type_starts_the_general_one(desk: MakeDesk) -> None:
 
 def test_an_agent_can_always_work_in_the_background(desk: MakeDesk) -> None:
     work = call("Task", description="Look", prompt="Look around", subagent_type="x")
-    here = desk(with_agent("Report.", main=(reply(work), "Waiting.", "So it is.")))
+    report = reply(says("Report."), after={"main": 2})
+    here = desk(with_agent(report, main=(reply(work), "Waiting.", "So it is.")))
     here.trust()
     write_agent(here, "background: true")
     assert here.turnlog("-p", "go").stdout == "Waiting.\n\nSo it is.\n"

@@ -22,10 +22,15 @@ MakeDesk = Callable[[dict[str, Any]], Desk]
 LOOK = call("Task", description="Look", prompt="Look around", subagent_type="general-purpose", run_in_background=True)
 
 
-def with_agent(*replies: Any, main: tuple[Any, ...] = ("Waiting.", "So it is.")) -> dict[str, Any]:
-    """A script in which an agent starts in the background."""
-    found = script(reply(LOOK), *main)
-    found["conversations"].insert(0, {"kind": "agent", "replies": list(replies)})
+def late(answer: Any) -> dict[str, Any]:
+    """An agent's answer that comes too late for the requests of the turn that started it."""
+    return {**(answer if isinstance(answer, dict) else reply(says(answer))), "after": {"main": 2}}
+
+
+def with_agent(answer: Any) -> dict[str, Any]:
+    """A script in which an agent in the background answers after the turn's last request."""
+    found = script(reply(LOOK), "Waiting.", "So it is.")
+    found["conversations"].insert(0, {"kind": "agent", "replies": [late(answer)]})
     return found
 
 
@@ -63,10 +68,14 @@ def test_print_mode_waits_for_an_agent_and_lets_the_model_answer_its_report(desk
 def test_where_nobody_could_be_asked_anyway_an_agent_works_in_the_background_unless_the_model_waits(
     desk: MakeDesk,
 ) -> None:
-    for given, expected in (({}, "Waiting.\n\nSo it is.\n"), ({"run_in_background": False}, "Waiting.\n")):
+    answer = "All is well there."
+    for given, answered, expected in (
+        ({}, late(answer), "Waiting.\n\nSo it is.\n"),
+        ({"run_in_background": False}, answer, "Waiting.\n"),
+    ):
         look = call("Task", description="Look", prompt="Look around", **given)
         scenario = script(reply(look), "Waiting.", "So it is.")
-        scenario["conversations"].insert(0, {"kind": "agent", "replies": ["All is well there."]})
+        scenario["conversations"].insert(0, {"kind": "agent", "replies": [answered]})
         assert desk(scenario).turnlog("-p", "go").stdout == expected
 
 
@@ -106,7 +115,10 @@ def test_an_agent_that_fails_is_reported_as_failed(desk: MakeDesk) -> None:
 
 
 def test_a_resumed_session_sends_the_notice_as_it_was_sent_before(tmp_path: Path) -> None:
-    with Api([reply(LOOK), "Waiting.", "So it is."], {"Look": ["Report."]}) as api, start(tmp_path, api) as client:
+    with (
+        Api([reply(LOOK), "Waiting.", "So it is."], {"Look": [late("Report.")]}) as api,
+        start(tmp_path, api) as client,
+    ):
         client.say("go")
         wait_until(client.loop.shared.notices.list_waiting)
         ended = client.loop.run_notice_turn(Cancel())
@@ -120,7 +132,7 @@ def test_nothing_that_the_agent_does_in_the_background_asks_the_person(tmp_path:
     touch = call("Bash", command="touch made", description="Touch")
     person = Asked()
     with (
-        Api([reply(LOOK), "Waiting."], {"Look": [reply(touch), "Could not."]}) as api,
+        Api([reply(LOOK), "Waiting."], {"Look": [reply(touch), late("Could not.")]}) as api,
         start(tmp_path, api, person) as client,
     ):
         client.say("go")
@@ -133,7 +145,7 @@ def test_a_program_that_can_always_answer_is_asked_for_an_agent_in_the_backgroun
     person = Asked(answers_background_agents=True)
     make = call("Bash", command="touch made", description="Make")
     with (
-        Api([reply(LOOK), "Waiting."], {"Look": [reply(make), "Made."]}) as api,
+        Api([reply(LOOK), "Waiting."], {"Look": [reply(make), late("Made.")]}) as api,
         start(tmp_path, api, person) as client,
     ):
         client.say("go")
@@ -145,7 +157,7 @@ def test_a_program_that_can_always_answer_is_asked_for_an_agent_in_the_backgroun
 def test_its_commands_leave_the_folder_of_the_session_alone(tmp_path: Path) -> None:
     go = call("Bash", command="mkdir -p sub && cd sub", description="Go there")
     with (
-        Api([reply(LOOK), "Waiting."], {"Look": [reply(go), "There."]}) as api,
+        Api([reply(LOOK), "Waiting."], {"Look": [reply(go), late("There.")]}) as api,
         start(tmp_path, api, mode="bypassPermissions") as client,
     ):
         client.say("go")
@@ -199,7 +211,9 @@ def test_the_end_of_the_session_ends_its_agents(tmp_path: Path) -> None:
 
 
 def test_background_tasks_can_be_turned_off(desk: MakeDesk) -> None:
-    here = desk(with_agent("Report.", main=("At once.",)))
+    scenario = script(reply(LOOK), "At once.")
+    scenario["conversations"].insert(0, {"kind": "agent", "replies": ["Report."]})
+    here = desk(scenario)
     done = here.turnlog("-p", "go", environ={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"})
     assert done.stdout == "At once.\n"
     assert "Report." in json.dumps(here.requests[-1]["messages"][-1])

@@ -35,6 +35,7 @@ Scenario (JSON)
       usage        merged over estimated numbers (input_tokens, output_tokens,
                    cache_read_input_tokens, cache_creation_input_tokens, ...)
       model        overrides the model echoed back
+      after        {"main":2}: answer once that many requests of a kind have arrived
       delay        seconds to wait before the first byte
       pace         seconds to wait before every stream event (slow streaming)
       error        {"status":529,"type":"overloaded_error","message":"Overloaded",
@@ -68,6 +69,8 @@ from typing import Any, Self
 from tests.interop.classify import Object, classify
 from tests.interop.scenario import Scenario, build_message, make_id, stream_events
 
+ARRIVAL_TIMEOUT_SECONDS = 60.0
+"""How long a reply waits for other requests: longer than a busy machine needs, shorter than clients wait."""
 HIDDEN_HEADERS = {"x-api-key", "authorization", "cookie"}
 
 
@@ -116,6 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         kind = classify(body, {key.lower(): value for key, value in self.headers.items()})
         reply, source = self.mock.scenario.pick(kind, body)
         number = self.mock.record(self, body, kind, source)
+        self.mock.wait_for_requests(reply.get("after") or {})
         time.sleep(reply.get("delay") or 0)
         extra = {"request-id": make_id("req", number, self.mock.salt), **(reply.get("headers") or {})}
         if error := reply.get("error"):
@@ -190,7 +194,7 @@ class MockAnthropic:
         self.scenario = Scenario.load(scenario)
         self.salt = salt or self.scenario.name
         self.requests: list[Object] = []
-        self._lock = threading.Lock()
+        self._arrival = threading.Condition()
         self._log = Path(log) if log else None
         self._server = ThreadingHTTPServer(("127.0.0.1", port), type("Bound", (self.handler,), {"mock": self}))
         self._server.daemon_threads = True
@@ -200,7 +204,7 @@ class MockAnthropic:
     def record(self, handler: Handler, body: Object | None, kind: str, source: str | None) -> int:
         """Keep a request (without secrets) and give its number."""
         headers = {key.lower(): value for key, value in handler.headers.items()}
-        with self._lock:
+        with self._arrival:
             number = len(self.requests)
             entry = {
                 "n": number,
@@ -213,10 +217,22 @@ class MockAnthropic:
                 "body": body,
             }
             self.requests.append(entry)
+            self._arrival.notify_all()
             if self._log:
                 with self._log.open("a", encoding="utf-8") as log:
                     log.write(json.dumps(entry, ensure_ascii=False) + "\n")
             return number
+
+    def wait_for_requests(self, counts: Mapping[str, int]) -> None:
+        """Wait until enough requests of some kinds have arrived."""
+
+        def have_arrived() -> bool:
+            kinds = [entry["kind"] for entry in self.requests]
+            return all(kinds.count(kind) >= count for kind, count in counts.items())
+
+        with self._arrival:
+            if not self._arrival.wait_for(have_arrived, ARRIVAL_TIMEOUT_SECONDS):
+                raise TimeoutError(f"these requests have not arrived: {counts}")
 
     def serve(self) -> None:
         """Answer until shut down."""

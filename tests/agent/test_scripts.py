@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.agent.api import Api, cut, error, interrupted_by, reset
@@ -78,6 +78,7 @@ STEPS = st.one_of(
 @pytest.mark.slow
 @settings(max_examples=max(25, (settings.default.max_examples if settings.default else 0) // 10))
 @given(st.lists(st.one_of(answers(), answers(), FAULTS), max_size=10), PROMPTS, st.lists(STEPS, max_size=5))
+@example([{"content": []}, {"content": []}], "0", [("begin", {"model": "opus"}), ("command", "/compact")])
 def test_any_conversation_is_sent_and_written_as_it_was(script: list[Any], prompt: str, steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder, Api(vary_signatures(script), {"One": ["Seen."]}) as api:
         desk = Desk(Path(folder), api)

@@ -144,7 +144,7 @@ def test_what_is_written_here_is_sent_there_as_it_would_be_here(home: Home, stor
 @pytest.mark.parametrize("version", VERSIONS)
 def test_thinking_goes_there_with_its_signature(home: Home, version: str) -> None:
     record = home.new()
-    STORIES["thinking"](record)
+    STORIES["write_thinking"](record)
     sent = [block for message in home.list_resumed_messages(version, record.session_id) for block in message["content"]]
     kept = {block["signature"] for block in sent if isinstance(block, dict) and block["type"] == "thinking"}
     assert kept == {"c2lnbmVk", "b3RoZXI="}
@@ -186,7 +186,7 @@ def test_a_branch_that_begins_here_is_where_they_go_on(home: Home, version: str)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("name", ["parallel", "compaction", "cut_off", "unanswered"])
+@pytest.mark.parametrize("name", ["parallel", "compaction", "cut_off", "write_unanswered_prompt"])
 def test_what_was_cut_off_or_copied_here_is_the_same_there(home: Home, version: str, name: str) -> None:
     record = home.new()
     STORIES[name](record)

@@ -122,3 +122,20 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     assert done.returncode == 1
     assert "run `pip install 'turnlog[" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["build", "report", "sql"])
+def test_a_file_is_no_lake(turnlog: Turnlog, source: Path, tmp_path: Path, command: str) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    words = {"build": [str(source), str(file)], "report": [str(file)], "sql": [str(file), "SELECT 1"]}[command]
+    done = turnlog("fleet", command, *words)
+    assert (done.status, done.err) == (2, f"turnlog: {file}: this is a file; name a folder\n")
+    assert file.read_text() == "mine"
+
+
+def test_a_refused_lake_leaves_no_folder_in_the_source(turnlog: Turnlog, source: Path) -> None:
+    lake = source / "lake"
+    done = turnlog("fleet", "build", str(source), str(lake), "--layout", "{team}/{person}")
+    assert (done.status, done.err) == (2, f"turnlog: {lake}: the lake must not be inside the source\n")
+    assert not lake.exists()

@@ -88,9 +88,9 @@ def run_build(request: BuildRequest, engine: LakeEngine, progress: BuildProgress
 class _BuildRun:
     def __init__(self, request: BuildRequest, engine: LakeEngine, progress: BuildProgress) -> None:
         self._request, self._engine, self._progress = request, engine, progress
-        self.lake = LakeFiles(request.settings.lake, create=True)
         self._source = SourceListing(request.settings.source, request.key, request.rules)
-        _check_apart(self._source.files, self.lake)
+        _check_apart(self._source.files.location, request.settings.lake)
+        self.lake = LakeFiles(request.settings.lake, create=True)
         self._reader = FileReader(engine, request.settings, self._source.number)
         self._reads_again = request.reads_again
         self._unchanged = 0
@@ -243,9 +243,9 @@ def _iter_waves(units: Iterator[ReadUnit], note: Callable[[ReadUnit], None]) -> 
         yield wave
 
 
-def _check_apart(source: LakeFiles, lake: LakeFiles) -> None:
-    if f"{lake.location}/".startswith(f"{source.location}/"):
-        raise UsageError(f"{lake.location}: the lake must not be inside the source")
+def _check_apart(source: str, lake: str) -> None:
+    if f"{lake}/".startswith(f"{source}/"):
+        raise UsageError(f"{lake}: the lake must not be inside the source")
 
 
 def _ignore_progress(done: int, total: int) -> None:

@@ -44,7 +44,10 @@ class LakeFiles:
     def _open_store(self, create: bool) -> Any:
         stores = import_package("obstore.store")
         if not self.is_remote:
-            if not create and not Path(self.location).is_dir():
+            folder = Path(self.location)
+            if folder.exists() and not folder.is_dir():
+                raise UsageError(f"{self.location}: this is a file; name a folder")
+            if not create and not folder.exists():
                 raise NotFound(f"{self.location}: no such folder")
             try:
                 return stores.LocalStore(self.location, mkdir=create, automatic_cleanup=True)

@@ -119,3 +119,11 @@ def test_a_file_that_is_called_otherwise_is_looked_at_alone(turnlog: Turnlog, se
     other = tmp_path / "notes.jsonl"
     other.write_bytes(session.read_bytes())
     assert turnlog("redact", other).lines[1].split() == ["github", "1", "1"]
+
+
+def test_a_secret_in_a_line_that_is_no_entry_is_found_and_left_out(turnlog: Turnlog, session: Path) -> None:
+    session.write_bytes(session.read_bytes() + f"token {SECRET}\n".encode())
+    assert "github in lines that can't be read" in turnlog("redact", "last").out
+    copy = turnlog("redact", "last", "-o", "-")
+    assert copy.status == 0
+    assert SECRET not in copy.out

@@ -51,6 +51,16 @@ def test_every_session_can_be_shown(turnlog: Turnlog, path: Path, words: list[st
         assert turn_numbers(done.lines) == list(range(1, len(turnlog("show", path, "--json").json["turns"]) + 1))
 
 
+def test_the_head_counts_the_lines_that_are_not_shown(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    raw = build.data()
+    path = machine.add(SESSION, raw + b'{"broken\n[1]\n' + raw.replace(b"u1", b"u2") + b'{"torn')
+    head = turnlog("show", path).lines[:6]
+    assert "2 lines can't be read; `turnlog check` lists them" in head
+    assert not any("can't be read" in line for line in show(turnlog, machine, build))
+
+
 def test_the_head_says_what_when_where_and_how_much(turnlog: Turnlog) -> None:
     head = turnlog("show", "bee7dbd3").lines[:5]
     assert head[0] == "Fix cent rounding in the cart"

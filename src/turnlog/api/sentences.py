@@ -201,7 +201,8 @@ def describe_redaction(result: RedactResult) -> Iterator[str]:
     for place in result.places[:_MAX_LISTED_PLACES]:
         where = place.file or (f"line {place.line}" if place.line else "")
         times = f" ({place.times} times)" if place.times > 1 else ""
-        yield make_visible(f"  {place.rule} in {' '.join(filter(None, (where, place.path)))}{times}")
+        spot = " ".join(filter(None, (where, place.path))) or "lines that can't be read"
+        yield make_visible(f"  {place.rule} in {spot}{times}")
     if len(result.places) > _MAX_LISTED_PLACES:
         yield f"  … and {len(result.places) - _MAX_LISTED_PLACES:,} more places (--json lists them all)"
     if result.thinking_dropped:

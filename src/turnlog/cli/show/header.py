@@ -23,6 +23,7 @@ def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[
         ", ".join(to_visible_line(model) for model in session.models),
     )
     yield _join_parts(*_list_counts(session))
+    yield from _describe_damage(session)
     yield from render_usage_lines(session.usage)
 
 
@@ -67,6 +68,13 @@ def _list_counts(session: Session) -> Iterator[str]:
             yield format_count(number, noun)
     if session.graph.branches:
         yield f"{len(session.graph.leaves):,} branches"
+
+
+def _describe_damage(session: Session) -> Iterator[str]:
+    """Say how many lines are missing below because they hold no entry; a last line may be one that is being written."""
+    damaged = sum(scrap.kind in ("broken", "value") for scrap in session.file.scraps)
+    if damaged:
+        yield f"{format_count(damaged, 'line')} can't be read; `turnlog check` lists them"
 
 
 def render_usage_lines(usage: Usage) -> Iterator[str]:

@@ -52,6 +52,27 @@ def test_tab_completes_commands_and_files(desk: MakeDesk) -> None:
     assert "Review it." in json.dumps(here.requests[-1]["messages"][-1])
 
 
+def test_tab_again_lists_again_and_takes_no_key_that_follows(desk: MakeDesk) -> None:
+    here = desk(script("One.", "Two."))
+    here.trust()
+    for name in ("main.py", "mail.py"):
+        (here.cwd / name).write_text("x")
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        for _ in range(3):
+            terminal.send("@ma\t")
+            terminal.expect("@mail.py")
+            terminal.send("\t")
+            terminal.expect("@mail.py")
+            terminal.send("\t\x15")
+        terminal.send("see @mail\t\tand @main\t\tnow\r")
+        terminal.expect("One.")
+        terminal.expect(READY)
+        terminal.send("x\t\t\x1b[200~pasted\x1b[201~\r")
+        terminal.expect("Two.")
+    assert list_prompts(here) == ["see @mail.py and @main.py now", "xpasted"]
+
+
 def test_the_keys_of_vi_edit_the_line(desk: MakeDesk) -> None:
     here = desk(script("One."))
     here.trust()

@@ -96,7 +96,8 @@ def bind_prompt_keys(editor: Any) -> None:
 
     Our keys are macros of keys that nobody types. The mode key calls us twice and ends the line; Esc, Esc calls once.
     """
-    editor.parse_and_bind("tab: complete")
+    # `complete` would turn into the function of the paste key if it is called twice in a row; this one never does.
+    editor.parse_and_bind("tab: vi-complete")
     for key, function in (("^", "menu-complete"), ("]", "possible-completions"), ("\\\\", "insert-completions")):
         editor.parse_and_bind(rf'"\C-{key}": {function}')
     editor.parse_and_bind(r'"\e[Z": "\C-^\C-e\C-^\C-e\C-m"')

@@ -5,6 +5,7 @@ Each view is compared with a file of `goldens/`; `WRITE_GOLDENS=1` writes the fi
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -64,14 +65,15 @@ TODOS = [
 
 
 @contextmanager
-def open_desk(*replies: object) -> Iterator[Desk]:
-    """A trusted desk whose path always has the same length, since it decides where lines wrap."""
+def open_desk(*replies: object, is_trusted: bool = True) -> Iterator[Desk]:
+    """A desk, trusted or not, whose path always has the same length, since it decides where lines wrap."""
     with (
         tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as name,
         Api(scenario=script(*replies)) as api,
     ):
         here = Desk(Path(name), api)
-        here.trust()
+        if is_trusted:
+            here.trust()
         yield here
         assert api.refused == []
 
@@ -93,6 +95,23 @@ def leave(terminal: Terminal) -> None:
     terminal.expect(READY)
     terminal.send("\x04")
     assert terminal.wait_for_end() == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_questions_of_the_first_start(size: tuple[int, int]) -> None:
+    server = {"command": "server-of-the-shop", "args": ["--shelves", "apples and pears", "--log", "/var/log/shop/log"]}
+    hook = {"matcher": "Bash", "hooks": [{"type": "prompt", "prompt": "Is it safe?"}]}
+    settings = {"hooks": {"PreToolUse": [hook]}, "language": "german", "disabledMcpjsonServers": ["other"]}
+    with open_desk(is_trusted=False) as here:
+        (here.cwd / ".mcp.json").write_text(json.dumps({"mcpServers": {"shop": server}}))
+        (here.config / "settings.json").write_text(json.dumps(settings))
+        with here.terminal(columns=size[0], rows=size[1]) as terminal:
+            for question in ("I trust this folder", "start it, now and later", "continue without them"):
+                terminal.expect(question)
+                terminal.expect("[y/n]")
+                terminal.send("n\r" if "start" in question else "y\r")
+            leave(terminal)
+            compare_with_golden(here, terminal, "start", size)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -125,6 +125,15 @@ def test_tasks_are_shown_as_a_list(turn: Watched) -> None:
     assert turn.text.splitlines()[1:] == ["  [x] a", "  [>] b", "  [ ] c"]
 
 
+def test_a_long_task_is_wrapped_between_words(turn: Watched) -> None:
+    task = "tell the people of the shop about the new till before the evening"
+    turn.end_call("TodoWrite", {"todos": [{"content": task}]}, CallResult("ok"))
+    assert turn.text.splitlines()[1:] == [
+        "  [ ] tell the people of the shop about the new till before",
+        "      the evening",
+    ]
+
+
 def test_of_a_sub_agent_only_its_calls_and_errors_are_shown(turn: Watched) -> None:
     turn.watch(AnswerStreamed(TextPart(0, "inner words"), "t"))
     turn.watch(CallStarted("i", "Read", {"file_path": "/x"}, "t"))
@@ -146,8 +155,10 @@ def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
     assert turn.text.splitlines() == [
         "half",
         "· trying again",
-        "· a summary replaced the conversation (it had 150k tokens); the file keeps all of it",
-        "· old tool results are no longer sent (the context had 150k tokens)",
+        "· a summary replaced the conversation (it had 150k tokens);",
+        "  the file keeps all of it",
+        "· old tool results are no longer sent (the context had 150k",
+        "  tokens)",
         "· thinking",
         "· API Error: 500",
         "· interrupted; type what to do instead",

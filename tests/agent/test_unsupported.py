@@ -298,8 +298,8 @@ def test_the_console_asks_before_it_goes_on_without_a_guard(desk: MakeDesk, answ
     here = desk(script(reply(call("TodoWrite", todos=[])), "Hello."))
     here.trust()
     path = write(here.base / LAYERS["user"], hooks("PreToolUse"))
-    with here.terminal() as terminal:
-        assert str(path) in terminal.expect("[y/n] ").replace("\r\n", "")
+    with here.terminal(columns=300) as terminal:
+        assert str(path) in terminal.expect("[y/n] ")
         terminal.send(answer if answer == "\x1b" else f"{answer}\r")
         if answer != "y":
             assert terminal.wait_for_end() == 1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from turnlog.render.diff_lines import render_diff_lines
 from turnlog.render.figures import format_count, format_duration, format_size, format_thousands
 from turnlog.render.terminal import TerminalScreen as Look
-from turnlog.render.terminal import take_first_lines, to_visible_line
+from turnlog.render.terminal import take_first_lines, to_visible_line, wrap_words
 from turnlog.session.files.patches import Hunk, read_recorded_hunks
 
 Object = Mapping[str, Any]
@@ -19,6 +19,7 @@ _MAX_LINE_CHARS = 400
 _LONG_CALL_MILLISECONDS = 10_000
 """A call that took longer is shown with its duration."""
 _TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
+_TODO_INDENT = 4
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
@@ -54,7 +55,9 @@ def render_call_result(result: ResultView, look: Look) -> Iterator[str]:
     elif result.tool == "TodoWrite" and isinstance(result.arguments, Mapping):
         todos = result.arguments.get("todos")
         rows = [todo for todo in todos if isinstance(todo, Mapping)] if isinstance(todos, list) else []
-        yield from render_todo_lines((str(todo.get("content") or ""), str(todo.get("status"))) for todo in rows)
+        lines = render_todo_lines((str(todo.get("content") or ""), str(todo.get("status"))) for todo in rows)
+        for line in lines:
+            yield from [line] if look.width is None else wrap_words(line, look.width - 3, _TODO_INDENT)
     elif isinstance(file := facts.get("file"), dict) and isinstance(number := file.get("numLines"), int):
         yield look.paint(format_count(number, "line"), "dim")
     else:

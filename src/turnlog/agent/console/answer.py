@@ -15,7 +15,7 @@ _MIN_ANSWER_CELLS = 12
 def read_answer(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -> str | None:
     """Return the answer to a question, or None if the person cancels it (Esc, Ctrl-C, Ctrl-D)."""
     if measure_width(hint) > (screen.look.width or 80) - _MIN_ANSWER_CELLS:
-        screen.write_lines(hint.rstrip())
+        screen.write_prose(hint.rstrip())
         hint = "  > "
     try:
         answer = _read_answer_by_keys(keyboard, screen, hint) if keyboard.has_keys else keyboard.read_line(hint)

@@ -5,9 +5,8 @@ The main thread reads the keyboard while another thread runs the turn (`turn_wor
 
 from __future__ import annotations
 
-import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,8 @@ _MODE_MEANINGS: dict[str, str] = {
     "bypassPermissions": "never asks",
     "dontAsk": "denies every call that no rule allows",
 }
-_COLUMNS_PATTERN = re.compile(r"(?=.{,30}\S  +\S) *\S+(?: \S+)*  +")
-"""The first column of a line with two."""
+_MAX_DRAFT_CHARS = 4_000
+"""A longer prompt that the conversation goes back to is folded like pasted text."""
 _HOW_TO_LEAVE = "Press Ctrl-C again or Ctrl-D to exit."
 
 
@@ -103,7 +102,7 @@ class Console:
         try:
             text = first
             if first and first.strip():
-                self._screen.write_lines(f"{self._prompt_hint}{to_visible_line(first)}")
+                self._screen.write_prose(f"{self._prompt_hint}{to_visible_line(first)}")
             while not self._work.is_leaving:
                 text = self._read_next_input() if text is None else text
                 if text is None:
@@ -114,9 +113,7 @@ class Console:
         finally:
             self.close("prompt_input_exit")
         if self.loop.record.path.exists():
-            self._screen.write_lines(
-                self._paint_dim(f"turnlog chat --resume {self.loop.record.session_id}   continues this session")
-            )
+            self._screen.write_prose(f"To continue: turnlog chat --resume {self.loop.record.session_id}", style="dim")
         return 0
 
     def close(self, reason: str = "other") -> None:
@@ -138,7 +135,7 @@ class Console:
             else:
                 self._run_turn(text)
         except (TurnlogError, OSError) as error:
-            self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
+            self._screen.write_prose(to_visible_line(str(error)), style="red")
 
     def _run_turn(self, text: str) -> None:
         typed, text, pictures = text, self._pasted.expand(text), self._pasted.list_pictures(text)
@@ -163,7 +160,7 @@ class Console:
         try:
             self._work.run_in_thread(self._session, self.loop.run_notice_turn)
         except (TurnlogError, OSError) as error:
-            self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
+            self._screen.write_prose(to_visible_line(str(error)), style="red")
 
     def _read_next_input(self) -> str | None:
         """Return the text that was queued during the turn or, if there is none, read a prompt; None means exit."""
@@ -171,7 +168,7 @@ class Console:
             text = self._work.queue.popleft()
             self.loop.record.write_queue_operation("dequeue")
             self._screen.start_part("prompt")
-            self._screen.write_lines(f"{self._prompt_hint}{to_visible_line(text)}")
+            self._screen.write_prose(f"{self._prompt_hint}{to_visible_line(text)}")
             return text
         is_warned, notices = False, self.loop.shared.notices
         notices.watch = self._keyboard.interrupt_typing
@@ -194,7 +191,9 @@ class Console:
             except TypingInterrupted as interrupt:
                 self._work.draft.text = str(interrupt)
                 message, self._keyboard.message = self._keyboard.message, ""
-                self._screen.write_lines("", *([self._paint_note(message)] if message else []))
+                self._screen.write_lines("")
+                if message:
+                    self._screen.write_prose(f"· {to_visible_line(message)}", style="yellow")
             except EOFError:
                 self._screen.write_lines("")
                 return None
@@ -208,7 +207,7 @@ class Console:
         """Put away what was typed, or, if nothing was, let the person go back to an earlier prompt (Esc, Esc)."""
         if text.strip():
             self._keyboard.remember(text)
-            self._screen.write_lines(self._paint_dim("· put away; Up brings it back"))
+            self._screen.write_prose("· put away; Up brings it back", style="dim")
         else:
             self._run_slash_command("/rewind")
 
@@ -227,14 +226,7 @@ class Console:
         lines = run_slash_command(self, text)
         lines = [describe_unknown_command(text)] if lines is None else lines
         is_exact = text.split()[:2] == ["/context", "--raw"]  # the next request, as it would be sent
-        self._screen.write_lines(*(lines if is_exact else self._wrap_lines(lines)))
-
-    def _wrap_lines(self, lines: Sequence[str]) -> Iterator[str]:
-        """Wrap lines between words; further rows begin below the second column or, without one, a little indented."""
-        for line in lines:
-            columns = _COLUMNS_PATTERN.match(line)
-            indent = columns.end() if columns else len(line) - len(line.lstrip()) + 2
-            yield from person_questions.wrap_choice(line, self._screen.look, indent)
+        (self._screen.write_lines if is_exact else self._screen.write_prose)(*lines)
 
     def _switch_to_next_mode(self) -> None:
         """Switch to the next permission mode, as Shift-Tab does in Claude Code."""
@@ -242,7 +234,7 @@ class Console:
         position = self._modes.index(guard.mode) + 1 if guard.mode in self._modes else 0
         guard.mode = self._modes[position % len(self._modes)]
         self.loop.record.write_permission_mode(guard.mode)
-        self._screen.write_lines(self._paint_dim(f"· {guard.mode}: {_MODE_MEANINGS[guard.mode]}"))
+        self._screen.write_prose(f"· {guard.mode}: {_MODE_MEANINGS[guard.mode]}", style="dim")
 
     # -- questions from a turn
 
@@ -317,7 +309,8 @@ class Console:
         from turnlog.agent.console.rewind_dialog import ask_and_rewind  # imports the whole session package
 
         done = ask_and_rewind(self.loop, self._work.read_answer, self._screen)
-        self._work.draft.text = done.draft or self._work.draft.text
+        draft = done.draft if len(done.draft) <= _MAX_DRAFT_CHARS else self._pasted.adopt_paste(done.draft)
+        self._work.draft.text = draft or self._work.draft.text
         self._work.queue_prompt(self._session, done.prompt)
         return done.lines
 
@@ -350,16 +343,11 @@ class Console:
     def _show_greeting(self, session: StartedSession) -> None:
         setup = session.loop.setup
         facts = (setup.name, str(setup.place.root), setup.guard.mode)
-        self._screen.write_lines(self._paint_dim(" · ".join(map(to_visible_line, facts))))
-        for warning in session.warnings:
-            rows = self._wrap_lines([f"· {to_visible_line(warning)}"])
-            self._screen.write_lines(*(self._screen.look.paint(row, "yellow") for row in rows))
+        self._screen.start_part("prompt")  # which follows without an empty row
+        self._screen.write_prose(" · ".join(map(to_visible_line, facts)), style="dim")
+        self._screen.write_prose(*(f"· {to_visible_line(warning)}" for warning in session.warnings), style="yellow")
         if session.resumed is not None:
-            for text in describe_last_exchange(session):
-                self._screen.write_lines(text)
-
-    def _paint_note(self, text: str) -> str:
-        return self._screen.look.paint(f"· {to_visible_line(text)}", "yellow")
+            self._screen.write_prose(*describe_last_exchange(session))
 
     def _paint_dim(self, text: str) -> str:
         return self._screen.look.paint(text, "dim")

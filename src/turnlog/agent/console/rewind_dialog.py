@@ -52,7 +52,7 @@ def ask_and_rewind(loop: AgentLoop, ask: Ask, screen: ConsoleScreen) -> RewindRe
         return RewindResult((UNCHANGED_TEXT,))
     point = points[int(answer) - 1]
     steps, problem = _plan_steps(loop, point)
-    screen.write_lines(*_render_plan(steps, problem, loop))
+    screen.write_prose(*_render_plan(steps, problem, loop))
     choice = (ask(PARTS_HINT if steps else CONVERSATION_HINT) or "").strip().lower()
     if choice not in (("b", "c", "f") if steps else ("c",)):
         return RewindResult((UNCHANGED_TEXT,))
@@ -63,7 +63,7 @@ def ask_and_rewind(loop: AgentLoop, ask: Ask, screen: ConsoleScreen) -> RewindRe
         return RewindResult(tuple(lines))
     rewind_conversation(loop, point)
     lines.append("The conversation continues before this prompt. What followed stays in the session as a branch.")
-    return RewindResult(tuple(lines), point.text[:_MAX_PROMPT_CHARS])
+    return RewindResult(tuple(lines), point.text)
 
 
 def _plan_steps(loop: AgentLoop, point: RewindPoint) -> tuple[list[RestoreStep], str]:

@@ -5,12 +5,16 @@ Only the rows below the output are repainted: the unfinished row of the model's 
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from turnlog.agent.console.live_rows import BottomRows, LiveRows, PlainRows
 from turnlog.render import terminal
 from turnlog.render.streamed_markdown import StreamedMarkdown
+
+_COLUMNS_PATTERN = re.compile(r"(?=.{,30}\S  +\S) *\S+(?: \S+)*  +")
+"""The first column of a line with two."""
 
 
 class ConsoleScreen:
@@ -52,6 +56,12 @@ class ConsoleScreen:
         """Write whole lines; any untrusted text in them must already have been made visible."""
         with self._lock:
             self._refresh(*self._markdown.end_text(), *lines)
+
+    def write_prose(self, *lines: str, style: str | None = None) -> None:
+        """Write lines of visible text without colours, wrapped between words."""
+        look = self.look
+        styles = () if style is None else (style,)
+        self.write_lines(*(look.paint(row, *styles) for line in lines for row in _wrap_line(line, look.width)))
 
     def start_part(self, part: str, *, is_attached: bool = False) -> None:
         """Leave an empty row before output of another part (the prompt, text, calls …), unless it is attached."""
@@ -122,3 +132,13 @@ class ConsoleScreen:
         while terminal.measure_width(text) > room:
             text = text[1:]
         return self._hint + text
+
+
+def _wrap_line(line: str, width: int | None) -> Iterator[str]:
+    """Wrap a line between words; further rows begin below the second column or, without one, a little indented."""
+    if width is None:
+        yield line
+        return
+    columns = _COLUMNS_PATTERN.match(line)
+    indent = columns.end() if columns else len(line) - len(line.lstrip()) + 2
+    yield from terminal.wrap_words(line, width - 1, indent)

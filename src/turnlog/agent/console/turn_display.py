@@ -166,12 +166,12 @@ class TurnDisplay:
             self._show_note("interrupted; type what to do instead", "yellow")
         elif event.reason == "command_ended":
             self._screen.start_part("text")
-            self._screen.write_lines(*to_visible_lines(event.text))
+            self._screen.write_prose(*to_visible_lines(event.text))
         elif event.reason == "prompt_blocked" or event.is_failure:
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
 
     def _show_note(self, text: str, style: str) -> None:
-        self._screen.write_lines(self._look.paint(f"· {text}", style))
+        self._screen.write_prose(f"· {text}", style=style)
 
 
 def _to_result_view(event: CallEnded, *, is_diff_shown: bool) -> ResultView:

@@ -159,14 +159,14 @@ class TurnWorker:
             )
         except TurnlogError as error:
             self.draft.press_key(key)
-            self._screen.write_lines(self._screen.look.paint(f"· {to_visible_line(str(error))}", "yellow"))
+            self._screen.write_prose(f"· {to_visible_line(str(error))}", style="yellow")
 
     def queue_prompt(self, session: StartedSession, text: str) -> None:
         if text:
             self._screen.show_typed("")
             self.queue.append(text)
             session.loop.record.write_queue_operation("enqueue", text)
-            self._screen.write_lines(self._screen.look.paint(f"· queued: {to_visible_line(text)}", "dim"))
+            self._screen.write_prose(f"· queued: {to_visible_line(text)}", style="dim")
 
 
 class _PendingQuestion(Generic[Value]):

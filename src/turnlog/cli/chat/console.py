@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -87,16 +88,17 @@ def _ask_without_guards(
     guards: Sequence[UnsupportedFeature], screen: ConsoleScreen, ask: Callable[[str], str | None]
 ) -> bool:
     """Ask at every start whether to continue without hooks that would guard the session."""
-    screen.write_lines("These guards of your sessions can't run:")
-    screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
+    screen.start_part("guards")
+    screen.write_prose("These guards of your sessions can't run:", *(f"  {make_visible(str(one))}" for one in guards))
     said = ask("  y: continue without them   n: quit   [y/n] ")
     return said is not None and said.strip().lower() in ("y", "yes")
 
 
 def _ask_server(server: ServerConfig, screen: ConsoleScreen, ask: Callable[[str], str | None]) -> bool | None:
     """Ask, once per server, whether an MCP server of the project may start; return None to quit."""
-    what = " ".join([server.command, *server.args]) or server.url
-    screen.write_lines(
+    what = shlex.join([server.command, *server.args]) if server.command else server.url
+    screen.start_part(f"server {server.name}")
+    screen.write_prose(
         f"{make_visible(server.where)} defines the MCP server {make_visible(server.name)!r}:",
         f"  {make_visible(what)}",
         "It runs with your rights, and its tools and texts reach the model.",
@@ -114,7 +116,8 @@ def _ask_trust(starting: SessionStarter, screen: ConsoleScreen, ask: Callable[[s
     """Ask, once per folder, whether the user trusts the folder."""
     if starting.is_trusted:
         return True
-    screen.write_lines(
+    screen.start_part("trust")
+    screen.write_prose(
         f"This is your first session in {make_visible(str(starting.cwd))}.",
         "turnlog will read its settings, instructions and files, and the model may act on them.",
         "Do you trust this folder?",

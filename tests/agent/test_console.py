@@ -566,6 +566,28 @@ def test_compact_replaces_the_conversation_by_a_summary(make_trusted_desk: MakeD
     assert after[: len(before)] == before
 
 
+def test_a_resumed_session_shows_what_was_typed_and_said_last(make_trusted_desk: MakeDesk) -> None:
+    here = make_trusted_desk(script("One.", "Two."))
+    (here.config / "commands").mkdir()
+    (here.config / "commands" / "go.md").write_text("Go.")
+    with here.terminal("/go now") as terminal:
+        terminal.expect("One.")
+        leave(terminal)
+    with here.terminal("--continue") as terminal:
+        terminal.expect("> /go now")
+        terminal.expect("One.")
+        terminal.expect(READY)
+        terminal.send("/compact\r")
+        terminal.expect("a summary replaced")
+        leave(terminal)
+    with here.terminal("--resume") as terminal:
+        assert "/go now" in terminal.expect("number, words")
+        terminal.send("1\r")
+        terminal.expect("> /go now")
+        leave(terminal)
+        assert "No response requested" not in terminal.text
+
+
 def test_a_session_is_chosen_from_a_list(make_trusted_desk: MakeDesk) -> None:
     here = make_trusted_desk(script("One.", "Two.", "Three."))
     here.turnlog("-p", "about apples")

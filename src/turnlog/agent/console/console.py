@@ -39,6 +39,7 @@ from turnlog.agent.start_options import StartOptions, derive_start_options
 from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.tool import Question
 from turnlog.entries.layout import find_config_dirs
+from turnlog.entries.marks import to_typed_text
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.render.terminal import to_visible_line
@@ -55,6 +56,8 @@ _MODE_MEANINGS: dict[str, str] = {
 }
 _MAX_DRAFT_CHARS = 4_000
 """A longer prompt that the conversation goes back to is folded like pasted text."""
+_MAX_REPEATED_CHARS = 400
+"""How much of a resumed session's latest prompt and answer to show."""
 _HOW_TO_LEAVE = "Press Ctrl-C again or Ctrl-D to exit."
 
 
@@ -355,6 +358,8 @@ class Console:
 
 def describe_last_exchange(session: StartedSession) -> list[str]:
     """Return the latest prompt and the start of the latest answer in a resumed session."""
+    from turnlog.session.messages import FILLER_TEXT  # resuming has already imported it
+
     resumed = session.resumed
     if resumed is None:
         return []
@@ -363,7 +368,14 @@ def describe_last_exchange(session: StartedSession) -> list[str]:
         for message in resumed.messages
         if message["role"] == "assistant"
         for block in message["content"]
-        if block.get("type") == "text"
+        if block.get("type") == "text" and block.get("text") != FILLER_TEXT
     ]
-    prompt = [f"{PROMPT_HINT}{to_visible_line(resumed.last_prompt[:400])}"] if resumed.last_prompt else []
-    return [*prompt, *([f"{to_visible_line(texts[-1][:400])}"] if texts else [])]
+    prompt = to_typed_text(resumed.last_prompt)
+    return [
+        *([f"{PROMPT_HINT}{to_visible_line(_shorten(prompt))}"] if prompt else []),
+        *([to_visible_line(_shorten(texts[-1]))] if texts else []),
+    ]
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_REPEATED_CHARS else f"{text[:_MAX_REPEATED_CHARS]}…"

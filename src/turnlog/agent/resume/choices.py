@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from turnlog.agent.record.record import find_project_dir
 from turnlog.entries.layout import SessionFile, list_project_sessions, list_session_files
+from turnlog.entries.marks import to_typed_text
 from turnlog.entries.peek import Peek, peek_files
 from turnlog.errors import NotFound
 
@@ -73,6 +74,7 @@ def _holds_conversation(peek: Peek) -> bool:
 def _build_choice(file: SessionFile, peek: Peek) -> ResumeChoice:
     # The client's own order. Summaries of old clients may belong to another session.
     title = peek.custom_title or peek.ai_title or peek.last_prompt or peek.first_prompt or peek.first_command
+    title = to_typed_text(title) if title else file.session_id
     time = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
     cwd = peek.last_cwd or peek.cwd
-    return ResumeChoice(file.path, title or file.session_id, peek.last_prompt, time, file.size, peek.git_branch, cwd)
+    return ResumeChoice(file.path, title, peek.last_prompt, time, file.size, peek.git_branch, cwd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -46,7 +47,7 @@ def test_every_request_is_answered_even_without_its_fields(desk: MakeDesk) -> No
 def test_the_first_answer_describes_the_client(desk: MakeDesk) -> None:
     (answer,) = list_answers(fed(desk(script("One.")), control("a", subtype="initialize"))).values()
     told = answer["response"]
-    assert told["claude_code_version"].startswith("turnlog/")
+    assert re.fullmatch(r"2\.\d+\.\d+ \(turnlog/.+\)", told["claude_code_version"])
     assert told["account"] == {"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY", "apiProvider": "firstParty"}
     assert {"value", "resolvedModel", "displayName", "description"} <= told["models"][0].keys()
     assert "Explore" in [one["name"] for one in told["agents"]]

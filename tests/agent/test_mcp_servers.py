@@ -250,10 +250,12 @@ def test_a_server_that_fails_is_named_and_the_session_goes_on(desk: MakeDesk) ->
 # -- programs
 
 
-def test_a_server_inside_a_program_is_reached_through_control_messages(desk: MakeDesk) -> None:
+@pytest.mark.parametrize("is_option", [True, False])
+def test_a_server_inside_a_program_is_reached_through_control_messages(desk: MakeDesk, is_option: bool) -> None:
     here = desk(calls("mcp__calc__double", n=4))
-    talk = Talk(here, "--allowedTools", "mcp__calc")
-    talk.say(control("i", subtype="initialize", sdkMcpServers=["calc"]))
+    config = json.dumps({"mcpServers": {"calc": {"type": "sdk", "name": "calc"}}})  # as the SDK for Python sends it
+    talk = Talk(here, "--allowedTools", "mcp__calc", *(("--mcp-config", config) if is_option else ()))
+    talk.say(control("i", subtype="initialize", **({} if is_option else {"sdkMcpServers": ["calc"]})))
     assert talk.until("control_response")["response"]["subtype"] == "success"
     talk.say(user("go"))
     seen = []
@@ -275,3 +277,13 @@ def test_a_server_inside_a_program_is_reached_through_control_messages(desk: Mak
     assert talk.until("result")["result"] == "Done."
     assert results(here)[0]["content"] == [{"type": "text", "text": "8"}]
     assert talk.end() == 0
+
+
+def test_a_server_inside_a_program_does_not_start_without_one(desk: MakeDesk) -> None:
+    here = desk(script("Hello."))
+    here.trust()
+    servers = {"mcpServers": {"calc": {"type": "sdk", "name": "calc"}}}
+    assert "'calc' is inside a program" in here.turnlog("-p", "hello", "--mcp-config", json.dumps(servers)).stderr
+    (here.cwd / ".mcp.json").write_text(json.dumps(servers))
+    told = here.turnlog("-p", "hello", "--setting-sources", "project").stderr
+    assert "turnlog does not know servers of type 'sdk'" in told

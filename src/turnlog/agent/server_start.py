@@ -50,12 +50,13 @@ class ServerStart(NamedTuple):
             return []
         found = self.find_servers()
         problems = [str(problem) for problem in found.problems]
-        if found.servers:
+        setup.program_servers = [one.name for one in found.servers if one.kind == "sdk"]
+        if outside := [one for one in found.servers if one.kind != "sdk"]:
             from turnlog.agent.key_shield import build_child_environment
             from turnlog.agent.mcp_servers.server_pool import ServerPool
 
             setup.servers = pool = ServerPool()
-            pool.connect_all(found.servers, self.cwd, build_child_environment(setup.environ))
+            pool.connect_all(outside, self.cwd, build_child_environment(setup.environ))
             if self.options.tools is None:
                 setup.tools = {**setup.tools, **pool.tools}
             setup.commands = {**setup.commands, **pool.prompts}

@@ -62,6 +62,8 @@ class AgentSetup(Struct):
     """Commands and skills from files, by name."""
     servers: ServerPool | None = None
     """The connections to MCP servers."""
+    program_servers: Sequence[str] = ()
+    """MCP servers inside the program that runs turnlog, which connect once it reads control messages."""
     style: str = "default"
     """The name of the output style."""
     limits: TurnLimits = TurnLimits()

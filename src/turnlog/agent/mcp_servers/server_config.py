@@ -174,6 +174,8 @@ def _read_config(name: str, scope: str, where: str, value: Any, environ: Mapping
         return "its entry is not an object"
     if problem := find_name_problem(name):
         return problem
+    if value.get("type") == "sdk" and scope == "flags":
+        return ServerConfig(name, scope, where, "sdk")
     kind = _KINDS.get(str(value.get("type") or ("http" if value.get("url") else "stdio")))
     if kind is None:
         return f"turnlog does not know servers of type {str(value.get('type'))[:40]!r}"

@@ -19,7 +19,7 @@ from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode import session_facts
 from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.print_mode.permission_updates import NO_BYPASS
-from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.record.chain import CLIENT_VERSION
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.tools.call_result import to_object
 from turnlog.errors import NotFound, TurnlogError, UsageError
@@ -50,7 +50,7 @@ class ControlRequests:
         self._interrupt_turn = interrupt
         self._ignores_hooks = ignores_hooks
         self._first_model = loop.setup.name
-        self.server_names: list[str] = []
+        self.server_names = list(loop.setup.program_servers)
         """MCP servers inside the program to which the session has not connected yet."""
 
     def carry_out(self, request: Object) -> Json:
@@ -87,7 +87,11 @@ class ControlRequests:
         if schema := to_object(request.get("jsonSchema")):
             self._loop.require_output(schema, "initialize: jsonSchema")
         names = request.get("sdkMcpServers")
-        self.server_names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        self.server_names += [
+            name
+            for name in (names if isinstance(names, list) else [])
+            if isinstance(name, str) and name not in self.server_names
+        ]
         replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
         prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
         if isinstance(prompt, str) or isinstance(added, str):
@@ -195,7 +199,7 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "rename_session": ControlRequests.rename_session,
     "get_context_usage": lambda one, _: session_facts.describe_context(one._loop),
     "get_usage": lambda one, _: session_facts.describe_spending(one._loop),
-    "get_binary_version": lambda _, __: {"version": RECORD_VERSION, "turnlog": __version__},
+    "get_binary_version": lambda _, __: {"version": CLIENT_VERSION, "turnlog": __version__},
     "list_models": lambda one, _: {"models": session_facts.list_models(one._loop)},
     "list_permission_rules": lambda one, _: session_facts.describe_rules(one._loop),
     "cancel_async_message": lambda _, __: {"cancelled": False},

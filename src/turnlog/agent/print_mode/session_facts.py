@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.record.chain import CLIENT_VERSION
 from turnlog.agent.slash_commands import PRINTABLE_COMMANDS, SLASH_COMMANDS
 from turnlog.agent.thinking_choice import EFFORT_LEVELS, knows_effort
 
@@ -31,7 +31,7 @@ def describe_session(loop: AgentLoop) -> Json:
             "apiProvider": "firstParty",
         },
         "pid": os.getpid(),
-        "claude_code_version": RECORD_VERSION,
+        "claude_code_version": CLIENT_VERSION,
         "current_permission_mode": setup.guard.mode,
         "hooks_applied": True,
         "hook_on_failure_supported": False,

@@ -25,7 +25,7 @@ from turnlog.agent.events import (
     TurnEvent,
 )
 from turnlog.agent.print_mode.task_lines import TaskLines
-from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.record.chain import CLIENT_VERSION
 from turnlog.agent.record.line_bodies import OUTPUT_REMINDER, build_synthetic_line
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
 from turnlog.agent.tools.call_result import to_object
@@ -233,7 +233,7 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
         "permissionMode": setup.guard.mode,
         "slash_commands": [*setup.commands, *PRINTABLE_COMMANDS],
         "apiKeySource": key_source,
-        "claude_code_version": RECORD_VERSION,
+        "claude_code_version": CLIENT_VERSION,
         "output_style": setup.style,
         "agents": list(setup.agents),
         "skills": [name for name, command in setup.commands.items() if command.is_skill],

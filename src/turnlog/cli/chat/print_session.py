@@ -68,7 +68,7 @@ def _run_one_prompt(
 
     person = _create_person(said, None)
     with contextlib.closing(starting.begin_session(wishes, watch, person or Nobody())) as begun:
-        print_remarks(*begun.warnings)
+        print_remarks(*begun.warnings, *map(_describe_missing_program, begun.loop.setup.program_servers))
         _attach_program(begun.loop, person, said)
         with catch_interrupts(cancel := Cancel()) as heard:
             printing.begin_turn(begun.loop, starting.key_source)
@@ -182,6 +182,10 @@ def _create_person(said: Mapping[str, Any], channel: ControlChannel | None) -> P
     if channel is not None and asked == PROGRAM_TOOL:
         person.send_question = partial(send_to_program, channel)
     return person
+
+
+def _describe_missing_program(server: str) -> str:
+    return f"the MCP server {server!r} is inside a program, and programs are asked only with --input-format stream-json"
 
 
 def _attach_program(loop: AgentLoop, person: ProgramPerson | None, said: Mapping[str, Any]) -> None:

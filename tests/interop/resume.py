@@ -102,7 +102,7 @@ def environment(home: Path, url: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TMPDIR": str(home / "tmp"),
         "CLAUDE_CODE_TMPDIR": str(home / "tmp"),
-        "SHELL": "/bin/sh",
+        "SHELL": "/bin/bash",  # the client would prefer zsh to sh, if there is one
         "USER": "dev",
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": KEY,

@@ -202,6 +202,8 @@ class CallRunner:
             answer = self._person.permit(call.name, call.arguments, decision._replace(call=call.id), self._agent)
         if answer.verdict == "nobody":
             return admission._replace(refusal=self._deny_call(call, decision.reason))
+        if answer.verdict == "denied":
+            return admission._replace(refusal=self._deny_call(call, answer.words, by_program=True))
         if answer.verdict == "session":
             self._setup.guard.allow_until_exit(decision.suggested, place)
         if answer.verdict == "always":
@@ -221,10 +223,10 @@ class CallRunner:
         refusal = self._deny_call(call, decision.reason) if decision.verdict == "deny" else None
         return admission._replace(call=call, refusal=refusal)
 
-    def _deny_call(self, call: PendingCall, reason: str) -> CallResult:
+    def _deny_call(self, call: PendingCall, reason: str, *, by_program: bool = False) -> CallResult:
         reason = reason or f"Permission to use {call.name} has been denied."
         self.denials.append(call)
-        self._watch(CallDenied(call.id, call.name, call.arguments, reason, self._agent))
+        self._watch(CallDenied(call.id, call.name, call.arguments, reason, self._agent, by_program))
         return CallResult(reason, f"Error: {reason}", is_error=True)
 
     def _run_in_parallel(self, admitted: list[Admission], cancel: Cancel, results: dict[str, CallResult]) -> None:

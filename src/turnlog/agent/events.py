@@ -64,6 +64,8 @@ class CallDenied(Struct, frozen=True):
     arguments: Object
     reason: str
     agent: str | None = None
+    by_program: bool = False
+    """Whether the program that runs turnlog has denied the call itself."""
 
 
 class ConversationCompacted(Struct, frozen=True):

@@ -12,9 +12,9 @@ from turnlog.agent.tools.tool import Question
 class PermissionAnswer(NamedTuple):
     """A person's answer to a call that needs permission."""
 
-    verdict: Literal["once", "session", "always", "no", "nobody"]
-    """`session` applies the suggested rules until the client exits, `always` also writes them to the settings; `nobody`
-    means that no one could answer."""
+    verdict: Literal["once", "session", "always", "no", "denied", "nobody"]
+    """`session` applies the suggested rules until the client exits, `always` also writes them to the settings; `denied`
+    means that a program denied the call, for the reason in `words`; `nobody` means that no one could answer."""
     words: str = ""
     """Instructions for the model after a `no`; without them, a `no` ends the turn."""
     arguments: Mapping[str, Any] | None = None

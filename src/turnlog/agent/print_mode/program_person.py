@@ -55,11 +55,11 @@ class ProgramPerson:
             self.apply_updates(updates if isinstance(updates, list) else [])
             changed = answer.get("updatedInput")
             if changed is not None and not isinstance(changed, Mapping):
-                return PermissionAnswer("no", "The program returned an updatedInput that is not an object.")
+                return PermissionAnswer("denied", "The program returned an updatedInput that is not an object.")
             return PermissionAnswer("once", arguments=changed)
         if answer.get("interrupt") is True:
             return PermissionAnswer("no")
-        return PermissionAnswer("no", str(answer.get("message") or "The program denied the call."))
+        return PermissionAnswer("denied", str(answer.get("message") or "The program denied the call."))
 
     def answer(self, question: Question) -> Object:
         """Ask a question or ask for approval of a plan; the answer is in the call's updated input."""

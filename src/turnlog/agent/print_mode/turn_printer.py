@@ -26,7 +26,13 @@ from turnlog.agent.events import (
 )
 from turnlog.agent.print_mode.task_lines import TaskLines
 from turnlog.agent.record.chain import CLIENT_VERSION
-from turnlog.agent.record.line_bodies import OUTPUT_REMINDER, build_synthetic_line
+from turnlog.agent.record.line_bodies import (
+    INTERRUPTED_CALL_TEXT,
+    INTERRUPTED_TEXT,
+    OUTPUT_REMINDER,
+    SYNTHETIC_MODEL,
+    build_synthetic_line,
+)
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
 from turnlog.agent.tools.call_result import to_object
 from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
@@ -40,6 +46,7 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
+_INTERRUPTIONS = [[{"type": "text", "text": text}] for text in (INTERRUPTED_TEXT, INTERRUPTED_CALL_TEXT)]
 _SUBTYPES_BY_REASON = {
     "finished": "success",
     **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented", "command_ended"), "success"),
@@ -167,13 +174,13 @@ class TurnPrinter:
         if entry.get("type") == "assistant":
             self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
             self._stop = message.get("stop_reason")
-        elif _is_result_entry(entry) or _is_reminder(entry):
+        elif _is_result_entry(entry) or _is_reminder(entry) or _is_interruption(entry):
             self._results += 1
 
     def _build_event_lines(self, event: TurnEvent) -> Iterator[Json]:
         if isinstance(event, AnswerStreamed) and self._partial and event.event.data:
             yield {"type": "stream_event", "event": dict(event.event.data), "parent_tool_use_id": event.agent}
-        elif isinstance(event, CallDenied):
+        elif isinstance(event, CallDenied) and not event.by_program:
             names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
             agent = {key: value for key, value in self._tasks.describe_agent(event.agent).items() if key == "agent_id"}
             yield {"type": "system", "subtype": "permission_denied", **names, **agent}
@@ -253,13 +260,15 @@ def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
     kind = entry.get("type")
     whose = {"agent_id": entry["agentId"]} if "agentId" in entry else {}
     around = {"parent_tool_use_id": agent, **whose, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
-    if kind == "assistant":
+    if kind == "assistant" and not _is_filler(entry):
         request_id = {"request_id": entry["requestId"]} if "requestId" in entry else {}
         error = {"error": entry["error"]} if "error" in entry else {}
         yield {"type": "assistant", "message": entry["message"], **around, **request_id, **error}
     elif kind == "user" and _is_result_entry(entry):
         details = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
         yield {"type": "user", "message": entry["message"], **around, **details}
+    elif kind == "user" and _is_interruption(entry):
+        yield {"type": "user", "message": entry["message"], **around}
     elif kind == "user" and _is_reminder(entry):
         message = {"role": "user", "content": [{"type": "text", "text": OUTPUT_REMINDER}]}
         yield {"type": "user", "message": message, **around, "isSynthetic": True}
@@ -281,6 +290,21 @@ def _build_hook_line(event: HookStarted | HookEnded) -> Json:
 def _is_reminder(entry: Object) -> bool:
     """Return whether an entry tells the model that the data is still missing, which counts as a turn."""
     return entry.get("isMeta") is True and to_object(entry.get("message")).get("content") == OUTPUT_REMINDER
+
+
+def _is_interruption(entry: Object) -> bool:
+    content = to_object(entry.get("message")).get("content")
+    return isinstance(content, list) and content in _INTERRUPTIONS
+
+
+def _is_filler(entry: Object) -> bool:
+    """Return whether an answer only fills the place of one that is missing in the session that was resumed."""
+    message = to_object(entry.get("message"))
+    if message.get("model") != SYNTHETIC_MODEL:
+        return False
+    from turnlog.session.messages import FILLER_TEXT  # resuming has already imported it
+
+    return message.get("content") == [{"type": "text", "text": FILLER_TEXT}]
 
 
 def _is_result_entry(entry: Object) -> bool:

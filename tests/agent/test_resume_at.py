@@ -36,3 +36,32 @@ def test_the_option_needs_a_session_and_an_entry_of_it(desk: MakeDesk) -> None:
     done = here.turnlog("-p", "--resume", here.session[0]["sessionId"], "--resume-session-at", "nope", "second")
     assert done.returncode == 1
     assert "nope: no such entry" in done.stderr
+
+
+def find_prompt(here: Desk, text: str) -> str:
+    return next(str(row["uuid"]) for row in here.session if row.get("promptSource") and text in json.dumps(row))
+
+
+def test_only_the_turn_that_a_program_names_is_dropped(desk: MakeDesk) -> None:
+    here = desk(script("One.", "Two.", "Three.", "Four."))
+    for prompt in ("first", "second", "third"):
+        here.turnlog("-p", *(("--continue",) if prompt != "first" else ()), prompt)
+    session, one, two = here.session[0]["sessionId"], find_answer(here, "One."), find_answer(here, "Two.")
+    second, third = find_prompt(here, "second"), find_prompt(here, "third")
+    sent = len(here.requests)
+    for leaf, prompt, reason in (
+        (one, second, f"the prompt {third} comes after this turn"),
+        (one, third, f"the entry {second} comes before this prompt"),
+        (two, "nope", "the entry"),
+        (find_answer(here, "Three."), third, "no such prompt after"),
+    ):
+        words = ("--resume", session, "--resume-session-at", leaf, "--resume-drops-turn", prompt)
+        done = here.turnlog("-p", *words, "again")
+        assert (done.returncode, len(here.requests)) == (1, sent)
+        assert "Resume rejected by --resume-drops-turn: " in done.stderr
+        assert reason in done.stderr
+    here.mock.memory.rewind()  # type: ignore[attr-defined]
+    words = ("--resume", session, "--resume-session-at", two, "--resume-drops-turn", third)
+    assert here.turnlog("-p", *words, "again").stdout == "Four.\n"
+    done = here.turnlog("-p", "--resume", session, "--resume-drops-turn", third, "again")
+    assert (done.returncode, "requires --resume-session-at" in done.stderr) == (2, True)

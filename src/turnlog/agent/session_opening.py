@@ -40,7 +40,7 @@ def find_resumed_session(options: StartOptions, cwd: Path, environ: Mapping[str,
     if is_demo(path):
         raise NotFound(f"{options.resume}: demo sessions can't be resumed")
     try:
-        return load_resumable_session(path, options.leaf)
+        return load_resumable_session(path, options.leaf, options.dropped_prompt)
     except Refused as error:
         raise Refused(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 

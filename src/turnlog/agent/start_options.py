@@ -39,6 +39,8 @@ class StartOptions(NamedTuple):
     """Whether to start even if hooks that would guard the session can't run."""
     leaf: str | None = None
     """The last entry to keep of the resumed session."""
+    dropped_prompt: str | None = None
+    """The prompt of the only turn that may come after this entry."""
     effort: str | None = None
     thinking_tokens: int | None = None
     thinking: str | None = None
@@ -67,4 +69,6 @@ class StartOptions(NamedTuple):
 
 def derive_start_options(options: StartOptions, resume: str | None = None) -> StartOptions:
     """Return the same options for a different session: a new one or the one to resume."""
-    return options._replace(resume=resume, is_continued=False, is_forked=False, session_id=None, leaf=None)
+    return options._replace(
+        resume=resume, is_continued=False, is_forked=False, session_id=None, leaf=None, dropped_prompt=None
+    )

@@ -33,6 +33,7 @@ from turnlog.session.calls import Call, pair_calls
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.graph import is_boundary
 from turnlog.session.messages import FILLER_TEXT
+from turnlog.session.prompts import parse_user_entry
 from turnlog.session.resume.additions import INTERRUPTED_RESULT_TEXT
 from turnlog.session.resume.conversation import build_thread_conversation
 from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread
@@ -88,10 +89,19 @@ class ResumableSession(NamedTuple):
         return self.path.stem
 
 
-def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSession:
-    """Read a session in order to continue it after its last entry or `leaf`; raise Refused if that is not possible."""
+_CLIENT_KINDS = frozenset({"meta", "interrupt", "summary", "command-output", "bash-output", "empty"})
+"""User entries that the client wrote itself."""
+
+
+def load_resumable_session(path: Path, leaf: str | None = None, dropped_prompt: str | None = None) -> ResumableSession:
+    """Read a session in order to continue it after its last entry or `leaf`; raise Refused if that is not possible.
+
+    With `dropped_prompt`, it is not possible if more than the turn of this prompt comes after `leaf`.
+    """
     with Session.open(path) as session:
         file, thread = session.file, session.build_thread(leaf)
+        if dropped_prompt is not None and (reason := _find_further_loss(session, thread, dropped_prompt)):
+            raise Refused(f"Resume rejected by --resume-drops-turn: {reason}")
         if not thread.leaf.uuid:
             raise Refused(
                 f"{path}: the last entry has no uuid, so the session can't be continued; run `turnlog repair`"
@@ -127,6 +137,24 @@ def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSess
             used=count_window_tokens(usage) if isinstance(usage, dict) else 0,
             snapshots=read_snapshots(session),
         )
+
+
+def _find_further_loss(session: Session, thread: ResumeThread, dropped_prompt: str) -> str:
+    """Return what else than the turn of a prompt comes after the end of the thread, or ""."""
+    is_dropped = False
+    for row in session.build_thread(None).rows:
+        if row.index <= thread.leaf.index or row.type not in ("user", "assistant") or row.is_meta:
+            continue
+        kind = parse_user_entry(session.file, row).kind if row.type == "user" else ""
+        if kind in _CLIENT_KINDS:
+            continue
+        if not is_dropped and row.uuid == dropped_prompt:
+            is_dropped = True
+        elif not is_dropped:
+            return f"the entry {row.uuid} comes before this prompt and after the last entry to keep"
+        elif kind not in ("", "result"):
+            return f"the prompt {row.uuid} comes after this turn"
+    return "" if is_dropped else f"{dropped_prompt}: no such prompt after the last entry to keep"
 
 
 def continue_in_place(found: ResumableSession, cwd: Path) -> SessionRecord:

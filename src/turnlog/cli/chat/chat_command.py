@@ -84,6 +84,8 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
         )
     if given.get("leaf") and given.get("resume") is None:
         raise UsageError("--resume-session-at requires --resume")
+    if given.get("dropped_prompt") is not None and not given.get("leaf"):
+        raise UsageError("--resume-drops-turn requires --resume-session-at")
     if "sources" in given:
         given["sources"] = _parse_setting_sources(given["sources"])
     if "output_schema" in given:

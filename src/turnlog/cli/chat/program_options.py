@@ -18,6 +18,11 @@ PROGRAM_OPTIONS = tuple(
             choices=("summarized", "omitted", "highlights"),
         ),
         ChatOption(
+            "dropped_prompt",
+            ("--resume-drops-turn",),
+            "With --resume-session-at, refuse if more than the turn of the prompt with this uuid would be dropped.",
+        ),
+        ChatOption(
             "task_tokens", ("--task-budget",), "Tokens that the model is told it may use for the task.", "number"
         ),
         ChatOption(

@@ -23,6 +23,9 @@ from turnlog.model.events import RetryStarted
 from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestCancelled, RequestRejected, ServerBusy
 from turnlog.model.request import ModelRequest
 
+_OVERLOADED_STATUS = 529
+_MAX_OVERLOADED_ANSWERS = 3
+"""How often in a row a server may be overloaded before the fallback model takes over, as in Claude Code."""
 TASK_BUDGET_BETA = "task-budgets-2026-03-13"
 PAUSED_STOP_REASON = "pause_turn"
 """The stop reason of a paused answer (from long-running tools), which the server continues once it is sent back."""
@@ -86,15 +89,25 @@ class AnswerRequests:
 
     def _switch_to_fallback(self, error: ServerBusy) -> bool:
         """Continue with the next fallback model; return False if there is none, or if an answer has already begun."""
-        setup, name = self._actor.setup, self._actor.setup.name
-        names = [*setup.fallbacks]
-        later = names[names.index(name) + 1 :] if name in names else names
-        if not later or self._paused:
+        setup, name, fallback = self._actor.setup, self._actor.setup.name, self._find_fallback()
+        if fallback is None:
             return False
         self._busy_model = self._busy_model or name
-        setup.name = later[0]
-        self._actor.tell(WarningIssued(f"{name}: {error}; continuing this turn with {later[0]}"))
+        setup.name = fallback
+        self._actor.tell(WarningIssued(f"{name}: {error}; continuing this turn with {fallback}"))
         return True
+
+    def _give_up_overloaded_model(self, retry: RetryStarted) -> None:
+        """Raise ServerBusy instead of retrying if the fallback model should answer."""
+        is_overloaded = retry.status == _OVERLOADED_STATUS and retry.attempt > _MAX_OVERLOADED_ANSWERS
+        if is_overloaded and self._find_fallback() is not None:
+            raise ServerBusy(retry.reason, status=retry.status)
+
+    def _find_fallback(self) -> str | None:
+        """Return the next fallback model, unless an answer has already begun."""
+        name, names = self._actor.setup.name, [*self._actor.setup.fallbacks]
+        later = names[names.index(name) + 1 :] if name in names else names
+        return later[0] if later and not self._paused else None
 
     def restore_model(self) -> None:
         """Try the first model again in the next turn, unless the person has chosen another one."""
@@ -109,6 +122,7 @@ class AnswerRequests:
             for event in self._actor.setup.model.stream(self.build_request(), cancel):
                 assembler.add_event(event)
                 if isinstance(event, RetryStarted):
+                    self._give_up_overloaded_model(event)
                     self._actor.record.write_retry(event)
                     self._actor.tell(WarningIssued(f"{event.reason}; retrying in {event.wait:.0f} s"))
                 self._actor.tell(AnswerStreamed(event, self._actor.agent))

@@ -178,6 +178,8 @@ class AgentLoop(Actor):
             calls = [PendingCall(str(c.get("id")), str(c.get("name")), to_object(c.get("input"))) for c in answer.calls]
             if calls:
                 self._run_calls(calls, cancel)
+            else:
+                self.spent.check_budget(self.setup.limits)  # as in Claude Code, also if nothing is left to do
             is_output = self.output is not None and self.output.output is not None
             yield self.output.to_text() if self.output is not None and is_output else answer.text
             if calls and not is_output:

@@ -42,7 +42,8 @@ def find_resumed_session(options: StartOptions, cwd: Path, environ: Mapping[str,
     try:
         return load_resumable_session(path, options.leaf, options.dropped_prompt)
     except Refused as error:
-        raise Refused(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+        is_complete = str(path) in str(error) or options.dropped_prompt is not None  # programs look at its first words
+        raise Refused(str(error) if is_complete else f"{path}: {error}") from None
 
 
 def list_remarks(found: ResumableSession | None, cwd: Path) -> Iterator[str]:

@@ -64,6 +64,10 @@ class SpendingTally:
         """Raise LimitReached if a limit has been reached or can't be enforced."""
         if limits.turns is not None and turns >= limits.turns:
             raise LimitReached("max_turns", f"Reached the maximum number of turns ({limits.turns})")
+        self.check_budget(limits)
+
+    def check_budget(self, limits: TurnLimits) -> None:
+        """Raise LimitReached if the budget is used up or can't be enforced."""
         if limits.dollars is None:
             return
         session = self._above or self

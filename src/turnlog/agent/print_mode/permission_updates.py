@@ -79,11 +79,11 @@ def _format_rule(rule: Object) -> str:
 
 
 def build_suggestions(decision: Decision) -> list[dict[str, Any]]:
-    """Return the rules that would allow a call in the future, as a program can send them back."""
+    """Return changes that would allow a call in the future, as a program can send them back."""
     rules = []
     for text in decision.suggested:
         tool, bracket, content = text.partition("(")
         rules.append({"toolName": tool, **({"ruleContent": content.removesuffix(")")} if bracket else {})})
-    if not rules:
-        return []
-    return [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]
+    if rules:
+        return [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]
+    return [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}] if decision.changes else []

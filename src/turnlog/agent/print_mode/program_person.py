@@ -82,7 +82,9 @@ def send_to_program(channel: ControlChannel, request: dict[str, Any]) -> Object:
     answer = channel.send_request(request)
     if answer.is_withdrawn:
         return {"behavior": "deny", "interrupt": True}
-    return answer.content if answer.content is not None else {"behavior": "deny", "message": answer.error}
+    if answer.content is None:
+        return {"behavior": "deny", "message": f"Tool permission request failed: Error: {answer.error}"}
+    return answer.content
 
 
 def send_to_tool(find_tool: Callable[[], Tool | None], request: dict[str, Any]) -> Object:

@@ -32,6 +32,7 @@ from turnlog.agent.record.line_bodies import (
     OUTPUT_REMINDER,
     SYNTHETIC_MODEL,
     build_synthetic_line,
+    extract_content_text,
 )
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
 from turnlog.agent.tools.call_result import to_object
@@ -46,7 +47,6 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
-_INTERRUPTIONS = [[{"type": "text", "text": text}] for text in (INTERRUPTED_TEXT, INTERRUPTED_CALL_TEXT)]
 _SUBTYPES_BY_REASON = {
     "finished": "success",
     **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented", "command_ended"), "success"),
@@ -56,12 +56,13 @@ _SUBTYPES_BY_REASON = {
     "interrupted": "error_during_execution",
     "no_output": "error_max_structured_output_retries",
 }
+_STOP_FEEDBACK = ("Stop hook feedback:\n", "SubagentStop hook feedback:\n")
 _TERMINAL_REASONS = {
     "finished": "completed",
     "error": "api_error",
     "max_turns": "max_turns",
     "budget": "budget_exhausted",
-    "interrupted": "aborted",
+    "interrupted": "aborted_streaming",
     "no_output": "structured_output_retry_exhausted",
 }
 
@@ -101,6 +102,7 @@ class TurnPrinter:
         self._origin = {"origin": {"kind": "task-notification"}} if is_notice else {}
         self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
+        self._is_call_interrupted = False
         if self._form == "stream-json":
             self._write(_build_init_line(loop, key_source))
 
@@ -174,8 +176,9 @@ class TurnPrinter:
         if entry.get("type") == "assistant":
             self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
             self._stop = message.get("stop_reason")
-        elif _is_result_entry(entry) or _is_reminder(entry) or _is_interruption(entry):
+        elif _is_result_entry(entry) or _is_client_message(entry):
             self._results += 1
+            self._is_call_interrupted |= extract_content_text(message.get("content") or "") == INTERRUPTED_CALL_TEXT
 
     def _build_event_lines(self, event: TurnEvent) -> Iterator[Json]:
         if isinstance(event, AnswerStreamed) and self._partial and event.event.data:
@@ -198,7 +201,10 @@ class TurnPrinter:
 
     def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.is_failure or ended.reason == "broken"
-        is_blocked = ended.reason == "prompt_blocked"
+        is_bare = ended.reason in ("prompt_blocked", "broken")  # the model was not asked
+        terminal_reason = _TERMINAL_REASONS.get(ended.reason, ended.reason)
+        if ended.reason == "interrupted" and self._is_call_interrupted:
+            terminal_reason = "aborted_tools"
         subtype = _SUBTYPES_BY_REASON.get(ended.reason, "error_during_execution")
         outcome: Json = (
             {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
@@ -209,11 +215,11 @@ class TurnPrinter:
             "is_error": is_error,
             "duration_ms": ended.milliseconds,
             "duration_api_ms": round(self._spent.milliseconds),
-            "num_turns": 0 if is_blocked else 1 + self._results,
+            "num_turns": 0 if is_bare else 1 + self._results,
             **outcome,
             **({"structured_output": dict(ended.output)} if ended.output is not None else {}),
             "stop_reason": self._stop,
-            **({} if is_blocked else {"terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason)}),
+            **({} if is_bare else {"terminal_reason": terminal_reason}),
             "session_id": self._session_id,
             "total_cost_usd": self._spent.dollars,
             "usage": _build_usage(self._usage.values()),
@@ -244,7 +250,7 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
         "output_style": setup.style,
         "agents": list(setup.agents),
         "skills": [name for name, command in setup.commands.items() if command.is_skill],
-        "plugins": [],
+        "plugins": [{"name": plugin.name, "path": str(plugin.folder)} for plugin in setup.plugins],
         "uuid": str(uuid4()),
     }
 
@@ -267,11 +273,11 @@ def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
     elif kind == "user" and _is_result_entry(entry):
         details = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
         yield {"type": "user", "message": entry["message"], **around, **details}
-    elif kind == "user" and _is_interruption(entry):
-        yield {"type": "user", "message": entry["message"], **around}
-    elif kind == "user" and _is_reminder(entry):
-        message = {"role": "user", "content": [{"type": "text", "text": OUTPUT_REMINDER}]}
-        yield {"type": "user", "message": message, **around, "isSynthetic": True}
+    elif kind == "user" and _is_client_message(entry):
+        text = extract_content_text(to_object(entry.get("message")).get("content") or "")
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        synthetic = {"isSynthetic": True} if entry.get("isMeta") is True else {}
+        yield {"type": "user", "message": message, **around, **synthetic}
     elif kind == "system" and entry.get("subtype") == "compact_boundary":
         facts = entry.get("compactMetadata") or {}
         details = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
@@ -287,14 +293,14 @@ def _build_hook_line(event: HookStarted | HookEnded) -> Json:
     return {"type": "system", "subtype": "hook_response", **names, **streams, **outcome}
 
 
-def _is_reminder(entry: Object) -> bool:
-    """Return whether an entry tells the model that the data is still missing, which counts as a turn."""
-    return entry.get("isMeta") is True and to_object(entry.get("message")).get("content") == OUTPUT_REMINDER
-
-
-def _is_interruption(entry: Object) -> bool:
-    content = to_object(entry.get("message")).get("content")
-    return isinstance(content, list) and content in _INTERRUPTIONS
+def _is_client_message(entry: Object) -> bool:
+    """Return whether an entry tells the model why the turn goes on or ends, which counts as a turn."""
+    if entry.get("type") != "user" or "origin" in entry:
+        return False
+    text = extract_content_text(to_object(entry.get("message")).get("content") or "")
+    if entry.get("isMeta") is True:
+        return text == OUTPUT_REMINDER or text.startswith(_STOP_FEEDBACK)
+    return text in (INTERRUPTED_TEXT, INTERRUPTED_CALL_TEXT)
 
 
 def _is_filler(entry: Object) -> bool:

@@ -56,6 +56,8 @@ class Actor:
         """What follows the result of a call, by the call's id."""
         self.effects = CommandEffects(setup)
         self._tools = dict(tools if tools is not None else setup.tools)
+        self.offers_tool: Callable[[str], bool] = lambda _: True
+        """Whether the model may see a tool, whenever that tool was added."""
         self.hooks: HookScope | None = None
         self.lifecycle: SessionLifecycle | None = None
         """The hooks of the session as a whole; a sub-agent has none."""
@@ -92,5 +94,6 @@ class Actor:
             self.add_tools({"Task": Task(agents)})
 
     def list_tools(self) -> dict[str, Tool]:
-        """Return the tools that are not denied, in order."""
-        return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
+        """Return the tools that the model may use, in order."""
+        is_hidden = self.setup.guard.is_hidden
+        return {name: tool for name, tool in self._tools.items() if self.offers_tool(name) and not is_hidden(name)}

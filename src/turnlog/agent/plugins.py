@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +17,18 @@ class EnabledPlugin(NamedTuple):
     name: str
     """Its name without the marketplace."""
     folder: Path
+    has_servers: bool = True
+    """Whether its MCP servers are used."""
 
 
-def list_enabled_plugins(settings: Settings, config_dir: Path, folders: Sequence[Path] = ()) -> list[EnabledPlugin]:
+def list_enabled_plugins(
+    settings: Settings, config_dir: Path, folders: Mapping[Path, bool] | None = None
+) -> list[EnabledPlugin]:
     """Return the plugins in `folders` (`--plugin-dir`) and the installed ones that the settings enable.
 
-    The highest layer that mentions a plugin decides.
+    The values of `folders` say whether to use the plugin's servers. The highest layer that mentions a plugin decides.
     """
-    given = [EnabledPlugin(_read_plugin_name(folder), folder) for folder in folders]
+    given = [EnabledPlugin(_read_plugin_name(folder), folder, used) for folder, used in (folders or {}).items()]
     return given + _list_enabled(settings, config_dir)
 
 

@@ -21,6 +21,8 @@ class ServerStart(NamedTuple):
     """What decides which servers a session has."""
 
     cwd: Path
+    root: Path
+    """The folder whose `.mcp.json` applies."""
     config_dir: Path
     environ: Mapping[str, str]
     options: StartOptions
@@ -35,7 +37,7 @@ class ServerStart(NamedTuple):
         flags, is_strict = self.options.mcp_configs, self.options.is_strict_mcp
         return find_servers(
             self.settings,
-            self.cwd,
+            self.root,
             self.config_dir,
             environ,
             flags=flags,
@@ -46,7 +48,7 @@ class ServerStart(NamedTuple):
 
     def connect_servers(self, setup: AgentSetup) -> list[str]:
         """Connect to the MCP servers of a session and return what went wrong."""
-        if not self.options.mcp_configs and not self.plugins and not may_have_servers(self.cwd, self.config_dir):
+        if not self.options.mcp_configs and not self.plugins and not may_have_servers(self.root, self.config_dir):
             return []
         found = self.find_servers()
         problems = [str(problem) for problem in found.problems]

@@ -50,9 +50,16 @@ class SessionStarter:
     """Starts sessions in a folder on this machine."""
 
     def __init__(
-        self, cwd: Path, data: Path, environ: Mapping[str, str] | None = None, model: Model | None = None
+        self,
+        cwd: Path,
+        data: Path,
+        environ: Mapping[str, str] | None = None,
+        model: Model | None = None,
+        config_root: Path | None = None,
     ) -> None:
         self.cwd = cwd
+        self.config_root = config_root or cwd
+        """The folder whose project settings, servers and `.claude` folder apply."""
         self.data = data
         """turnlog's data folder."""
         self.environ = dict(os.environ if environ is None else environ)
@@ -69,7 +76,7 @@ class SessionStarter:
     @property
     def is_trusted(self) -> bool:
         """Whether the person has marked the folder as trusted."""
-        return is_trusted_folder(self.cwd, self.config_dir)
+        return is_trusted_folder(self.config_root, self.config_dir)
 
     @property
     def key_source(self) -> str:
@@ -93,7 +100,7 @@ class SessionStarter:
         scratch = _make_scratch_folder() if options.is_ephemeral else None
         record = open_record(options, mode, found, scratch or self.config_dir, self.cwd)
         guard = SettingsGuard(settings, mode, further=[record.folder])
-        place = (self.cwd, self.config_dir)
+        place = (self.cwd, self.config_root, self.config_dir)
         setup = SetupBuilder(*place, self.is_trusted, options, guard, environ, plugins, self.model).build_setup(found)
         owner = acquire_session(
             record.path, self.cwd, self.data / "locks", is_new=found is None or record.path != found.path
@@ -105,6 +112,11 @@ class SessionStarter:
                 loop.require_output(options.output_schema, "--json-schema")
             if options.copies_files and may_copy_files(settings, environ):
                 loop.shared.history = build_history(loop, found)
+            agent = options.agent or settings.get_value("agent", str)
+            if agent and (agent in setup.agents or not options.defines_agents):
+                from turnlog.agent.main_agent import adopt_agent
+
+                adopt_agent(loop, agent, options)
             if hooks:
                 self._attach_hooks(loop, hooks, found)
         except BaseException:
@@ -123,7 +135,7 @@ class SessionStarter:
 
     def find_unapproved_servers(self, options: StartOptions) -> Sequence[ServerConfig]:
         """Return the project's MCP servers about which the person has not decided yet."""
-        if not (self.cwd / ".mcp.json").exists():
+        if not (self.config_root / ".mcp.json").exists():
             return ()
         settings = self._load_settings(options)
         return (
@@ -135,14 +147,21 @@ class SessionStarter:
     def _create_server_start(
         self, options: StartOptions, settings: Settings, plugins: Sequence[EnabledPlugin]
     ) -> ServerStart:
-        return ServerStart(self.cwd, self.config_dir, self.environ, options, settings, plugins)
+        return ServerStart(self.cwd, self.config_root, self.config_dir, self.environ, options, settings, plugins)
 
     def _list_plugins(self, settings: Settings, options: StartOptions) -> Sequence[EnabledPlugin]:
-        if not options.plugins and not any(layer.values.get("enabledPlugins") for layer in settings.layers):
+        if (
+            not options.plugins
+            and not options.serverless_plugins
+            and not any(layer.values.get("enabledPlugins") for layer in settings.layers)
+        ):
             return ()
         from turnlog.agent.plugins import list_enabled_plugins
 
-        folders = [Path(os.path.realpath(self.cwd / Path(name).expanduser())) for name in options.plugins]
+        named = [*((name, True) for name in options.plugins), *((name, False) for name in options.serverless_plugins)]
+        folders = {
+            Path(os.path.realpath(self.cwd / Path(name).expanduser())): has_servers for name, has_servers in named
+        }
         return list_enabled_plugins(settings, self.config_dir, folders)
 
     def _examine_settings(
@@ -167,7 +186,7 @@ class SessionStarter:
 
     def _load_settings(self, options: StartOptions) -> Settings:
         return load_settings(
-            self.cwd,
+            self.config_root,
             self.config_dir,
             is_trusted=self.is_trusted,
             flags=self._build_flag_layers(options),
@@ -178,7 +197,15 @@ class SessionStarter:
         for name in options.settings:
             self._flag_layers[name] = self._flag_layers.get(name) or read_flag_layer(name, self.cwd)
         permissions = {"allow": split_rule_list(options.allowed), "deny": split_rule_list(options.disallowed)}
-        return [*(self._flag_layers[name] for name in options.settings), {"permissions": permissions}]
+        layers: list[SettingsLayer | Mapping[str, Any]] = [
+            *(self._flag_layers[name] for name in options.settings),
+            {"permissions": permissions},
+        ]
+        if options.policy is not None:
+            from turnlog.agent.program_policy import read_program_policy
+
+            layers.append(read_program_policy(options.policy, self.cwd))
+        return layers
 
 
 def _parse_mode(name: str) -> PermissionMode:

@@ -17,6 +17,7 @@ from turnlog.model.model import Model
 
 if TYPE_CHECKING:
     from turnlog.agent.mcp_servers.server_pool import ServerPool
+    from turnlog.agent.plugins import EnabledPlugin
     from turnlog.agent.tools.command_file import CommandFile
 
 
@@ -55,6 +56,9 @@ class AgentSetup(Struct):
     place: Workspace
     environ: Mapping[str, str]
     config_dir: Path = Path()
+    config_root: Path = Path()
+    """The folder whose project settings and `.claude` folder apply."""
+    plugins: Sequence[EnabledPlugin] = ()
     may_bypass: bool = False
     """Whether a program may switch to bypassPermissions."""
     agents: Mapping[str, AgentType] = {}

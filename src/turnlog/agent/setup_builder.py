@@ -43,6 +43,8 @@ class SetupBuilder(NamedTuple):
     """What the setup of a session is built from."""
 
     cwd: Path
+    root: Path
+    """The folder whose `.claude` folder applies."""
     config_dir: Path
     is_trusted: bool
     options: StartOptions
@@ -61,7 +63,7 @@ class SetupBuilder(NamedTuple):
         place = self._build_workspace()
         warn = guard.settings.warnings.append
         agents = load_agent_types(
-            self.cwd,
+            self.root,
             self.config_dir,
             warn,
             ignores_hooks=options.ignores_hooks,
@@ -89,6 +91,8 @@ class SetupBuilder(NamedTuple):
             place=place,
             environ=environ,
             config_dir=self.config_dir,
+            config_root=self.root,
+            plugins=plugins,
             may_bypass=options.may_bypass or guard.mode == "bypassPermissions",
             agents=agents,
             commands={"init": INIT_COMMAND, **commands},
@@ -103,13 +107,13 @@ class SetupBuilder(NamedTuple):
 
     def _load_commands(self, warn: Callable[[str], object]) -> dict[str, CommandFile]:
         if not self.plugins and not any(
-            (place / kind).is_dir() for place in (self.config_dir, self.cwd / ".claude") for kind in _COMMAND_FOLDERS
+            (place / kind).is_dir() for place in (self.config_dir, self.root / ".claude") for kind in _COMMAND_FOLDERS
         ):
             return {}
         from turnlog.agent.commands.command_files import load_commands
 
         return load_commands(
-            self.cwd,
+            self.root,
             self.config_dir,
             self.plugins,
             is_trusted=self.is_trusted,
@@ -125,7 +129,7 @@ class SetupBuilder(NamedTuple):
 
         style = find_output_style(
             name,
-            self.cwd,
+            self.root,
             self.config_dir,
             self.plugins,
             is_trusted=self.is_trusted,

@@ -35,12 +35,22 @@ class StartOptions(NamedTuple):
     """Whether only these servers start."""
     plugins: tuple[str, ...] = ()
     """Folders of plugins to load for this session."""
+    serverless_plugins: tuple[str, ...] = ()
+    """Folders of plugins to load without their MCP servers."""
+    agent: str | None = None
+    """The agent as which the session itself works."""
+    defines_agents: bool = False
+    """Whether a program may define agents after the start."""
     ignores_hooks: bool = False
     """Whether to start even if hooks that would guard the session can't run."""
     leaf: str | None = None
     """The last entry to keep of the resumed session."""
     dropped_prompt: str | None = None
     """The prompt of the only turn that may come after this entry."""
+    config_root: str | None = None
+    """The folder whose project settings apply instead of those of the current one."""
+    policy: str | None = None
+    """Restrictions by the program that starts the client, as JSON."""
     effort: str | None = None
     thinking_tokens: int | None = None
     thinking: str | None = None

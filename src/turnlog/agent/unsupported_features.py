@@ -27,7 +27,6 @@ def _is_enabled(value: Any) -> bool:
 _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "sandbox": ("commands run without a sandbox", _is_enabled),
     "apiKeyHelper": ("it does not provide the key", bool),
-    "agent": ("the session does not run as this agent", bool),
     "availableModels": ("any model can be chosen", lambda value: value is not None),
     "deniedModels": ("any model can be chosen", bool),
     "claudeMdExcludes": ("no instruction file is excluded", bool),

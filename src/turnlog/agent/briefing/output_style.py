@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
+
+if TYPE_CHECKING:
+    from turnlog.agent.plugins import EnabledPlugin
 
 MAX_STYLE_FILE_BYTES = 1 << 20
 DEFAULT_STYLE_NAME = "default"
@@ -47,7 +50,7 @@ def find_output_style(
     name: str,
     cwd: Path,
     config_dir: Path,
-    plugins: Sequence[tuple[str, Path]] = (),
+    plugins: Sequence[EnabledPlugin] = (),
     *,
     is_trusted: bool,
     sources: Collection[str] = SETTING_SOURCES,
@@ -58,7 +61,7 @@ def find_output_style(
         places.append(("", cwd / ".claude", cwd))
     if "user" in sources:
         places.append(("", config_dir, None))
-    places += [(f"{plugin}:", folder, folder) for plugin, folder in plugins]
+    places += [(f"{plugin.name}:", plugin.folder, plugin.folder) for plugin in plugins]
     found = (style for prefix, folder, root in places for style in _read_styles(prefix, folder / "output-styles", root))
     return next((style for style in (*found, *BUILT_IN_STYLES) if style.name.lower() == name.lower()), None)
 

@@ -147,7 +147,7 @@ class HookScope:
         return {
             **build_child_environment(self.setup.environ),
             "CLAUDECODE": "1",
-            "CLAUDE_PROJECT_DIR": str(self.setup.place.root),
+            "CLAUDE_PROJECT_DIR": str(self.setup.config_root),
             "CLAUDE_CODE_SESSION_ID": self.record.session_id,
             "CLAUDE_CODE_ENTRYPOINT": ENTRYPOINT,
             "CLAUDE_PID": str(os.getpid()),

@@ -136,6 +136,8 @@ def _list_places(
     yield "project", str(root / ".mcp.json"), _get_servers(read_config_object(root / ".mcp.json"))
     yield "user", str(state), _get_servers(known)
     for plugin in plugins:
+        if not plugin.has_servers:
+            continue
         path = plugin.folder / ".mcp.json"
         values = read_config_object(path)
         servers = _get_servers(values) or {name: one for name, one in values.items() if isinstance(one, Mapping)}

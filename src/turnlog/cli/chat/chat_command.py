@@ -26,6 +26,7 @@ _PRINT_OPTIONS = (
     "is_mirrored",
     "is_debugged",
     "debug_file",
+    "awaits_initialize",
 )
 """Options that only print mode has."""
 
@@ -43,8 +44,8 @@ def run_chat(said: Mapping[str, Any]) -> int:
         cwd = Path(os.path.realpath(Path.cwd()))
     except FileNotFoundError:
         raise TurnlogError("the current folder no longer exists") from None
-    starting = SessionStarter(cwd, data_dir())
     wishes = _build_start_options(said)
+    starting = SessionStarter(cwd, data_dir(), config_root=_find_config_root(wishes))
     # Programs that send prompts as lines of JSON omit -p.
     if said.get("is_printed") or said.get("input_form") == "stream-json":
         from turnlog.cli.chat.print_session import run_print_mode
@@ -86,6 +87,7 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
         raise UsageError("--resume-session-at requires --resume")
     if given.get("dropped_prompt") is not None and not given.get("leaf"):
         raise UsageError("--resume-drops-turn requires --resume-session-at")
+    given["defines_agents"] = said.get("input_form") == "stream-json"
     if "sources" in given:
         given["sources"] = _parse_setting_sources(given["sources"])
     if "output_schema" in given:
@@ -94,6 +96,15 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
         given["output_schema"] = parse_output_schema(given["output_schema"])
     given["copies_files"] = os.environ.get("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "").lower() in ("1", "true")
     return StartOptions(**given)
+
+
+def _find_config_root(options: StartOptions) -> Path | None:
+    if options.config_root is None:
+        return None
+    folder = Path(options.config_root).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        raise UsageError(f"--project-config-root {folder}: not the absolute path of a folder")
+    return Path(os.path.realpath(folder))
 
 
 def _parse_setting_sources(text: str) -> tuple[str, ...]:

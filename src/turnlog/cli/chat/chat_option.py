@@ -18,5 +18,3 @@ class ChatOption(NamedTuple):
     refusals: Mapping[str, str] = {}
     """Values of Claude Code's that are refused, with the reasons."""
     is_hidden: bool = False
-    refusal: str = ""
-    """Why turnlog does not support the option."""

@@ -121,6 +121,7 @@ CHAT_OPTIONS = (
         "Start without the hooks, servers or other guards that can't run here.",
         "flag",
     ),
+    ChatOption("agent", ("--agent",), "Agent whose prompt, tools and model the session uses."),
     ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),
     *PROGRAM_OPTIONS,
 )

@@ -5,26 +5,30 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from turnlog.cli.chat.print_output import catch_interrupts, choose_exit_status, print_remarks, write_json, write_text
 from turnlog.cli.chat.prompt_input import read_prompt
-from turnlog.errors import TurnlogError, UsageError
+from turnlog.errors import Busy, TurnlogError, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.actor import EventWatcher
     from turnlog.agent.events import TurnEvent
     from turnlog.agent.loop import AgentLoop
+    from turnlog.agent.person import Person
     from turnlog.agent.print_mode.control_channel import ControlChannel
     from turnlog.agent.print_mode.program_person import ProgramPerson
     from turnlog.agent.print_mode.turn_printer import TurnPrinter
     from turnlog.agent.session_starter import SessionStarter
     from turnlog.agent.start_options import StartOptions
+    from turnlog.agent.started_session import StartedSession
     from turnlog.model.cancel import Cancel
 
+_MAX_BUSY_SECONDS = 2.0
+_BUSY_PAUSE_SECONDS = 0.05
 PROGRAM_TOOL = "stdio"
 """The value of `--permission-prompt-tool` that stands for the calling program."""
 
@@ -67,7 +71,7 @@ def _run_one_prompt(
     from turnlog.model.cancel import Cancel
 
     person = _create_person(said, None)
-    with contextlib.closing(starting.begin_session(wishes, watch, person or Nobody())) as begun:
+    with contextlib.closing(_begin_session(starting, wishes, watch, person or Nobody())) as begun:
         print_remarks(*begun.warnings, *map(_describe_missing_program, begun.loop.setup.program_servers))
         _attach_program(begun.loop, person, said)
         with catch_interrupts(cancel := Cancel()) as heard:
@@ -93,13 +97,24 @@ def _run_prompt_stream(
 
     channel, status = ControlChannel(write_json), 0
     person = _create_person(said, channel)
-    with contextlib.closing(starting.begin_session(wishes, watch, person or Nobody())) as begun:
+    lines: Iterable[bytes] = _open_input()
+    if said.get("awaits_initialize"):
+        from turnlog.agent.print_mode.initial_plugins import read_initial_plugins
+
+        wishes, lines = read_initial_plugins(wishes, lines)
+    with contextlib.closing(_begin_session(starting, wishes, watch, person or Nobody())) as begun:
         print_remarks(*begun.warnings)
         _attach_program(begun.loop, person, said)
+        awaited_agent = wishes.agent if wishes.agent not in begun.loop.setup.agents else None
         planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
-        feed = PromptFeed(begun.loop, _open_input(), write_json, channel, ignores_hooks=wishes.ignores_hooks)
+        feed = PromptFeed(begun.loop, lines, write_json, channel, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next_message()) is not None:
             feed.connect_servers()
+            if awaited_agent:
+                from turnlog.agent.main_agent import adopt_agent
+
+                adopt_agent(begun.loop, awaited_agent, wishes)
+                awaited_agent = None
             with catch_interrupts(cancel := feed.create_cancel(), channel.withdraw_requests) as heard:
                 if message.is_notice:
                     status = _run_waiting_notice(begun.loop, printing, cancel, status, starting.key_source)
@@ -119,6 +134,20 @@ def _run_prompt_stream(
         with catch_interrupts(cancel := feed.create_cancel()) as heard:
             status = _run_notice_turns(begun.loop, printing, cancel, status, starting.key_source)
     return choose_exit_status(status, heard)
+
+
+def _begin_session(
+    starting: SessionStarter, wishes: StartOptions, watch: EventWatcher, person: Person
+) -> StartedSession:
+    """Begin a session; wait a moment for a process that has just printed its last line and is about to let go of it."""
+    deadline = time.monotonic() + _MAX_BUSY_SECONDS
+    while True:
+        try:
+            return starting.begin_session(wishes, watch, person)
+        except Busy:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_BUSY_PAUSE_SECONDS)
 
 
 def _open_input() -> BinaryIO:

@@ -30,7 +30,7 @@ SIDE = {
 }
 MAIN = re.compile(
     r"interactive (?:CLI tool|agent)|You are an agent working with the user"
-    r"|helps users (?:with software|according)"
+    r"|helps users (?:with software|according)|built on Anthropic.s Claude Agent SDK"
 )
 
 

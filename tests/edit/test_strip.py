@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.edit.strip_checks import EXTREME, must_be_sound, result, strip_draft
 from tests.session.build import DATA, Build, describe_resumed, outcome, use
@@ -104,6 +106,12 @@ def test_base64_is_never_cut_in_half_wherever_it_stands() -> None:
     assert content_cut.cut_copy({"file": {"base64": wrapped}}, 20) == {
         "file": {"base64": "[turnlog: 1,116 characters of base64 cut]"}
     }
+
+
+@given(st.lists(st.sampled_from(["A" * 59, "A" * 60, "/+9" * 90, "\n", "\r\n", "=", " ", "é", "\ud800"])).map("".join))
+def test_text_is_searched_for_base64_only_where_some_can_be(text: str) -> None:
+    if content_cut._BASE64_PATTERN.search(text):
+        assert content_cut._may_have_base64(text)
 
 
 def test_long_lists_of_lines_keep_their_head_and_tail() -> None:

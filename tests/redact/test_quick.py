@@ -6,12 +6,13 @@ import re
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.redact.test_properties import TEXTS
 from turnlog.redact import assignments, secret_names, tokens
 from turnlog.redact.anchored_pattern import AnchoredPattern
+from turnlog.redact.personal_data import _HOME_FOLDER, _iter_home_folders
 from turnlog.redact.plausibility import is_strong_secret
 from turnlog.redact.text_view import MIN_RUN_CHARS, TextView
 from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
@@ -33,6 +34,18 @@ def test_what_can_not_be_is_passed_over() -> None:
 def test_runs_are_what_their_expression_finds(text: str) -> None:
     view = TextView(text)
     assert view.runs == [match.span() for match in re.finditer(rf"[A-Za-z0-9+/_-]{{{MIN_RUN_CHARS},}}+", view.text)]
+
+
+_HOME_PARTS = ["/", "\\", "-", ":", "C", "x", ".", " ", "é", "home", "Users", "/home/", "/c/Users/", "C:\\Users\\"]
+
+
+@given(st.lists(st.sampled_from([*_HOME_PARTS, "x" * 63]), max_size=14).map("".join))
+@example("C:/Users\\alice")
+@example("/home/C:\\Users\\bob")
+@example("C:" + "\\" * 9 + "Users\\bob")
+def test_home_folders_are_what_their_expression_finds(text: str) -> None:
+    found = [match.span() for match in _iter_home_folders(text)]
+    assert found == [match.span() for match in _HOME_FOLDER.finditer(text)]
 
 
 @pytest.mark.parametrize("first", range(0, sys.maxunicode + 1, 0x10000))

@@ -19,6 +19,7 @@ from turnlog.session.check import (
     prove_session_requests,
 )
 from turnlog.session.session import Session
+from turnlog.work_progress import listen_to_work, stop_listening
 
 
 def findings(session: Session, *, requests: bool = False) -> dict[str, Finding]:
@@ -186,6 +187,23 @@ def test_keys_are_repeated_only_within_one_object() -> None:
     assert find_repeated_keys(b'{"a":{"a":1},"b":[{"c":1,"c":2}]}') == ["c"]
     assert find_repeated_keys(b"{broken") == []
     assert find_repeated_keys(b"[" * 100_000) == []
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_repeated_key_is_reported_however_the_line_is_written(space: str) -> None:
+    line = b'{"type":"user","type":%s"user","uuid":"u1"}\n' % space.encode()
+    assert of(line)["repeated-key"].count == 1
+
+
+def test_the_search_for_what_is_new_in_the_format_reports_how_far_it_is() -> None:
+    reports: list[tuple[str, int, int]] = []
+    session = base().session()
+    listen_to_work(lambda *report: reports.append(report))
+    try:
+        check(session)
+    finally:
+        stop_listening()
+    assert reports == [("checking", done, len(session.file.entries)) for done in range(len(session.file.entries) + 1)]
 
 
 # -- requests

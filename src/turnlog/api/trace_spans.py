@@ -18,6 +18,7 @@ from turnlog.trace.spans.content import ContentLevel, ContentPolicy, SpanContent
 from turnlog.trace.spans.span import SessionSignals, Span
 from turnlog.trace.spans.span_trees import Trace, build_session_traces
 from turnlog.trace.wire.otlp import to_readable_spans
+from turnlog.work_progress import report_items
 
 
 class SessionSpan(Struct, frozen=True):
@@ -84,7 +85,7 @@ def trace_session(
     policy = ContentPolicy(content)
     found = []
     with open_traces(session, turn, config=config, notify=notify) as traces:
-        for trace in traces:
+        for trace in report_items("building spans", traces):
             contents = SpanContents(trace.session, policy)
             spans = to_session_spans(build_span(node, trace, contents, nest=nest) for node in trace.nodes)
             found.append(TurnTrace(trace.id.hex(), trace.number or None, trace.name, spans))

@@ -16,10 +16,15 @@ from turnlog.edit.carried_files import CarriedFile
 from turnlog.edit.draft import Draft, DraftRow
 from turnlog.entries.entry import Body, Scrap
 from turnlog.entries.file_ends import open_regular_file
-from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, decode_entry, decode_first_object
+from turnlog.entries.line_decoder import (
+    DECODE_ERRORS,
+    decode_body,
+    decode_entry,
+    decode_first_object,
+    is_plainly_encoded,
+)
 from turnlog.entries.patch import REMOVE_KEY, patch_entry
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.settled_lines import is_plainly_encoded
 from turnlog.session.check import find_repeated_keys
 
 _THINKING_TYPES = ("thinking", "redacted_thinking")

@@ -56,6 +56,14 @@ def decode_body(raw: bytes) -> Body:
     return (complete_body(value) or value) if isinstance(value, dict) else {}
 
 
+def is_plainly_encoded(raw: bytes, body: object) -> bool:
+    """Return whether a line is its decoded value, encoded again: it repeats no key and has no other flaw."""
+    try:
+        return raw == msgspec.json.encode(body) + b"\n"
+    except UnicodeEncodeError:
+        return False
+
+
 def complete_body(body: Body) -> Body | None:
     """Add the client's own fields to a row in the short form that some tools write; return None for any other row.
 

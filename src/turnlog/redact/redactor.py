@@ -18,13 +18,13 @@ from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Any, overload
 
+from turnlog.entries.line_decoder import is_plainly_encoded
 from turnlog.redact.base64_text import is_base64_binary
 from turnlog.redact.json_walk import JsonPath, JsonWalk, format_json_path
 from turnlog.redact.redaction_report import RedactionReport, RedactionTally, SecretPlace
 from turnlog.redact.rules import SecretRules
 from turnlog.redact.secret_ledger import SecretLedger
 from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding, can_have_marks
-from turnlog.redact.settled_lines import is_plainly_encoded
 from turnlog.redact.text_memory import RedactedText, TextMemory
 from turnlog.redact.text_view import TextView
 

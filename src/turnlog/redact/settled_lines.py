@@ -36,14 +36,6 @@ class SettledLines:
         return not any(map(raw.__contains__, self._encoded[count:]))
 
 
-def is_plainly_encoded(raw: bytes, body: object) -> bool:
-    """Return whether a line is its decoded value, encoded again: it repeats no key and has no other flaw."""
-    try:
-        return raw == msgspec.json.encode(body) + b"\n"
-    except UnicodeEncodeError:
-        return False
-
-
 def _encode_form(form: str) -> bytes:
     """Encode a form as it stands in a line; half of a surrogate pair has no encoding, and no such line contains one."""
     return msgspec.json.encode(form.encode("utf-8", "replace").decode())[1:-1]

@@ -129,7 +129,7 @@ def export(session: str | None, **values: Any) -> None:
     options, form, is_many = ExportOptions(**values), choose_format(form, output), everything or project is not None
     _check_arguments(session, form, output, is_many=is_many, as_json=as_json)
     check_export_options(options, form, many=is_many, prefix="--")
-    progress = show_progress("exporting: {done:,} of {total:,} …")
+    progress = show_progress("exporting: {share} …")
     if session is None:
         done = export_sessions(
             project, output, format=form, options=options, force=force, notify=print_remark, progress=progress

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.session.build import Build, find_recording
+from turnlog.store.file_lock import try_lock_file
 from turnlog.store.filler import stop_filler
 from turnlog.store.index import refresh
 from turnlog.store.index.coverage import needs_filling
@@ -67,6 +70,36 @@ def test_the_first_usage_does_not_wait_for_the_index(turnlog: Turnlog, filled_ma
     ]
     status = turnlog("index", "status", "--json").json
     assert (status["share"], status["filling"], status["paused"], status["unread"]) == (1, False, None, 0)
+
+
+def test_usage_is_exact_while_another_process_reads_the_files_for_the_first_time(
+    turnlog: Turnlog, filled_machine: Machine, home: Path
+) -> None:
+    turnlog("index", "status")  # creates an empty index
+    lock = next(home.glob("index*.db")).with_suffix(".lock")
+    with try_lock_file(lock):
+        first = turnlog("usage", "--json")
+    assert "The index is being built in the background" in first.err
+    assert "only what it has read so far" not in first.err
+    turnlog("index", "--wait")
+    assert [row["output_tokens"] for row in turnlog("usage", "--json").json["rows"]] == [
+        row["output_tokens"] for row in first.json["rows"]
+    ]
+
+
+def test_usage_waits_for_a_process_that_has_nearly_read_all_files_for_the_first_time(
+    turnlog: Turnlog, filled_machine: Machine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "MAX_WHOLE_BYTES", 1 << 30)
+    turnlog("index", "status")
+    with ExitStack() as stack:
+        stack.enter_context(try_lock_file(next(home.glob("index*.db")).with_suffix(".lock")))
+        ends = threading.Timer(0.5, stack.close)
+        ends.start()
+        found = turnlog("usage", "--json")
+        ends.join()
+    assert found.err == ""
+    assert found.json["sessions"] == 2
 
 
 def test_a_search_says_what_it_covers(turnlog: Turnlog, filled_machine: Machine, home: Path) -> None:

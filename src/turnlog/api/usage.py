@@ -18,6 +18,7 @@ from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, ToolUsageRow, UsageS
 if TYPE_CHECKING:
     from turnlog.api.index import Progress
     from turnlog.entries.layout import Survey
+    from turnlog.store.store import Store
     from turnlog.store.usage.groupings import UsageGrouping
     from turnlog.store.usage.usage_document import UsageReportDetails
     from turnlog.store.usage.usage_reports import UsageReportRow, UsageRequest
@@ -149,11 +150,25 @@ def load_usage_details(
     from turnlog.store.usage.usage_document import load_usage_report
 
     counts_calls = find_grouping(request.kind).counts_calls
-    if config.index_in_background and not counts_calls and _is_index_missing(index, config):
-        with suppress(Unreadable):  # the index leaves out files that can't be read
-            return _scan_before_indexing(request, config, index, notify, progress)
-    with open_index(config, is_whole=counts_calls, notify=notify, progress=progress) as (found, _):
-        return load_usage_report(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
+    may_scan = config.index_in_background and not counts_calls
+    accepts_gaps = not may_scan
+    while True:
+        if may_scan and _is_index_missing(index, config):
+            with suppress(Unreadable):  # the index leaves out files that can't be read
+                return _scan_before_indexing(request, config, index, notify, progress)
+        remarks: list[str] = []
+        has_gaps = False
+        try:
+            with open_index(config, is_whole=counts_calls, notify=remarks.append, progress=progress) as (found, done):
+                has_gaps = done.is_busy and not accepts_gaps and _measure_unread_files(found) != 0
+                if not has_gaps:
+                    is_demo = found.folder != data_dir() and not found.is_temporary
+                    return load_usage_report(found.db, request, is_demo=is_demo)
+        finally:
+            if notify and not has_gaps:
+                for remark in remarks:
+                    notify(remark)
+        accepts_gaps = True  # another process has just started to read these files; look again
 
 
 def _can_keep_index(index: Path) -> bool:
@@ -169,23 +184,40 @@ def _can_keep_index(index: Path) -> bool:
 def _is_index_missing(index: Path, config: Config) -> bool:
     """Return whether much has yet to be indexed for the first time, so that a scan of the files is faster."""
     from turnlog.entries.transcript_files import list_transcripts
-    from turnlog.entries.worker_processes import read_file_size
     from turnlog.store.filler import read_pause_reason
-    from turnlog.store.index.fill_lock import is_filler_running
+    from turnlog.store.index.fill_lock import is_filler_running, is_index_locked, wait_for_index_lock
     from turnlog.store.index.refresh import MAX_WHOLE_BYTES
 
-    if index.exists() and not is_filler_running(index.with_suffix(".lock")):
-        return False  # the usual case costs nothing
-    if read_pause_reason(index) is not None:
+    lock, is_in_use = index.with_suffix(".lock"), False
+    if index.exists() and not is_filler_running(lock):
+        is_in_use = is_index_locked(lock)
+        if not is_in_use:
+            return False  # the usual case costs nothing
+    if not is_in_use and read_pause_reason(index) is not None:
         return False
-    if not index.exists():
-        folders = list_config_folders(config)
-        return sum(item.size for folder in folders for item in list_transcripts(folder)) > MAX_WHOLE_BYTES
-    from turnlog.store.store import Store
+    unread = None
+    if index.exists():
+        from turnlog.store.store import Store
 
-    with Store.open(index.parent, name=index.name) as store:
-        paths = [path for (path,) in store.db.execute("SELECT path FROM file WHERE gone IS NULL AND head_hash = ''")]
-    return sum(read_file_size(Path(path)) for path in paths) > MAX_WHOLE_BYTES
+        with Store.open(index.parent, name=index.name) as store:
+            unread = _measure_unread_files(store)
+    if unread is None:
+        folders = list_config_folders(config)
+        unread = sum(item.size for folder in folders for item in list_transcripts(folder))
+    if is_in_use and 0 < unread <= MAX_WHOLE_BYTES:
+        wait_for_index_lock(lock)  # the other process has nearly finished; without its last files, sums would be wrong
+    return unread > MAX_WHOLE_BYTES
+
+
+def _measure_unread_files(store: Store) -> int | None:
+    """Return the size of the files that were never read completely; None if the index doesn't list any files yet."""
+    from turnlog.entries.worker_processes import read_file_size
+
+    known: list[Any] = store.db.execute("SELECT path, offset, head_hash = '' FROM file WHERE gone IS NULL").fetchall()
+    if not known:
+        return None
+    rest = [(read_file_size(Path(path)) - offset, is_new) for path, offset, is_new in known]
+    return sum(size for size, _ in rest) if any(is_new for _, is_new in rest) else 0
 
 
 def _scan_before_indexing(

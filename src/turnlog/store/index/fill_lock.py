@@ -16,6 +16,8 @@ from turnlog.store.file_lock import try_lock_file
 
 MAX_HANDOVER_SECONDS = 20.0
 """How long to wait for a filler to commit what it has read."""
+MAX_MOMENT_SECONDS = 3.0
+"""How long to wait for a process that has little left to read."""
 _RETRY_SECONDS = 0.005
 
 
@@ -49,6 +51,19 @@ def _wait_for_filler(lock: Path) -> Iterator[bool]:
                 if not is_waiting:  # another process waits too, or the filler was looking
                     break
     yield False
+
+
+def is_index_locked(lock: Path) -> bool:
+    """Return whether a process is writing to an index."""
+    with try_lock_file(lock) as is_ours:
+        return not is_ours
+
+
+def wait_for_index_lock(lock: Path) -> None:
+    """Wait for a moment until no process is writing to an index."""
+    until = time.monotonic() + MAX_MOMENT_SECONDS
+    while is_index_locked(lock) and time.monotonic() < until:
+        time.sleep(_RETRY_SECONDS)
 
 
 def is_filler_running(lock: Path) -> bool:

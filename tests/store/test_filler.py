@@ -151,6 +151,12 @@ def test_a_full_disk_stops_it_and_is_reported(store: Store, desk: Desk) -> None:
     assert not start_filler(store.path, [desk.config])
 
 
+def test_a_disk_too_full_for_the_reason_is_reported(store: Store, desk: Desk) -> None:
+    store.path.with_suffix(".paused").touch()
+    assert read_pause_reason(store.path) == "the disk is full"
+    assert not start_filler(store.path, [desk.config])
+
+
 _ENDLESS = """
 import sys, time
 from pathlib import Path

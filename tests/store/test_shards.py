@@ -27,7 +27,7 @@ from turnlog.store.index.refresh import fill_index, find_left_identifiers, ignor
 from turnlog.store.index.shard_repair import reconcile_shards
 from turnlog.store.index.shard_writer import fill_shard
 from turnlog.store.index.shards import get_shard_path, list_attached_shards, read_shard_numbers
-from turnlog.store.index.upkeep import empty_index, list_index_faults, tidy_index
+from turnlog.store.index.upkeep import empty_index, is_shard_fault, list_index_faults, tidy_index
 from turnlog.store.insight.tool_tallies import tally_tool_calls
 from turnlog.store.search.facet_counts import FacetCounter
 from turnlog.store.search.match_expression import plan_search
@@ -219,6 +219,40 @@ def test_a_damaged_shard_is_put_aside_and_filled_again(
 def test_verifying_names_the_shard_that_is_damaged(store: Store) -> None:
     store.db.execute("UPDATE shard1.done_data SET block = zeroblob(length(block)) WHERE id > 10")
     assert any(fault.startswith("shard 1:") and "damaged" in fault for fault in list_index_faults(store.db))
+
+
+def test_a_shard_that_is_found_to_be_damaged_is_filled_again_alone(store: Store, many: Desk, tmp_path: Path) -> None:
+    assert not store.give_up_damaged_shards()
+    store.db.execute("UPDATE shard1.done_data SET block = zeroblob(length(block)) WHERE id > 10")
+    faults = list(list_index_faults(store.db))
+    assert faults
+    assert all(map(is_shard_fault, faults))
+    assert store.give_up_damaged_shards()
+    assert list_attached_shards(store.db) == [2, 3]
+    many.refresh()
+    assert_whole(many, tmp_path / "scratch")
+
+
+def test_faults_of_the_index_itself_are_not_those_of_a_shard(store: Store) -> None:
+    store.db.execute("UPDATE main.said_data SET block = zeroblob(length(block)) WHERE id > 10")
+    assert not any(map(is_shard_fault, list_index_faults(store.db)))
+
+
+def test_text_that_can_not_be_decoded_is_damage(store: Store, many: Desk) -> None:
+    name: str = store.db.execute("SELECT max(name) FROM shard2.identifier").get
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    store.close()
+    path = get_shard_path(many.data / "index.db", 2)
+    path.write_bytes(path.read_bytes().replace(name.encode(), b"\xff" + name.encode()[1:], 1))
+    with many.open() as again:
+        # The name is in the table and in its index.
+        names = "SELECT name FROM shard2.identifier ORDER BY"
+        with pytest.raises(UnicodeDecodeError) as caught:
+            again.db.execute(f"{names} id; {names} name").fetchall()
+        assert again.shows_damage(caught.value)
+        again.recreate_index(caught.value)
+        assert list_attached_shards(again.db) == [1, 3]
+        assert not again.shows_damage(caught.value)
 
 
 def test_a_damaged_part_of_a_file_that_goes_on_in_the_index_is_read_again(

@@ -152,7 +152,7 @@ def _replace_damaged_index(found: Store) -> Iterator[None]:
     """Move the index aside if reading it reveals damage; the next command rebuilds it."""
     try:
         yield
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         if not found.shows_damage(error):
             raise
         found.recreate_index(error)
@@ -233,6 +233,13 @@ class IndexVerification(Struct, frozen=True):
     cut_texts: int
     """Pieces of text so long that the index contains only their start."""
 
+    @property
+    def needs_rebuild(self) -> bool:
+        """Whether a fault is in the index itself; the next update reads a damaged shard again."""
+        from turnlog.store.index.upkeep import is_shard_fault
+
+        return not all(map(is_shard_fault, self.faults))
+
 
 def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
     """Report what the index contains, without updating it."""
@@ -293,7 +300,7 @@ def compact_index(config: Config | None = None, notify: Notify | None = None) ->
 def verify_index(
     config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
 ) -> IndexVerification:
-    """Check the index for internal consistency and against the session files."""
+    """Check the index for internal consistency and against the session files; a damaged shard is moved aside."""
     from turnlog.store.index.batch_writer import count_cut_texts
     from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, list_index_faults
 
@@ -304,6 +311,8 @@ def verify_index(
         with suppress(*DAMAGE_ERRORS):  # the faults already report it
             disk = compare_with_disk(store.db, _list_absolute_folders(config))
             cut_texts = count_cut_texts(store.db)
+        if faults:
+            store.give_up_damaged_shards()
         return IndexVerification(str(store.path), [*faults, *disk.faults], disk.unlisted, disk.waiting, cut_texts)
 
 
@@ -330,7 +339,7 @@ def _empty_index(store: Store, folders: list[Path]) -> None:
 
     try:
         _run_locked(store, lambda: empty_index(store.db, folders))
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         if not store.shows_damage(error):
             raise
         store.recreate_index(error)

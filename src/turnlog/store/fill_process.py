@@ -17,7 +17,7 @@ import apsw
 
 from turnlog.errors import Busy, TurnlogError
 from turnlog.store.file_lock import try_lock_file
-from turnlog.store.filler import pause_filler, read_pause_reason
+from turnlog.store.filler import FULL_DISK_REASON, pause_filler, read_pause_reason
 from turnlog.store.index.coverage import needs_filling, needs_identifiers
 from turnlog.store.index.fill_lock import get_filler_place, is_index_wanted
 from turnlog.store.index.refresh import fill_index, find_left_identifiers, ignore_progress
@@ -51,7 +51,7 @@ def _fill_until_done(index: Path, config_dirs: Sequence[Path]) -> None:
     except (Busy, apsw.BusyError):
         return  # the next command starts another one
     except apsw.FullError:
-        pause_filler(index, "the disk is full")
+        pause_filler(index, FULL_DISK_REASON)
     except (TurnlogError, apsw.Error) as error:
         pause_filler(index, str(error))
 

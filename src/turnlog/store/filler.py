@@ -17,6 +17,7 @@ from pathlib import Path
 from turnlog.store.index.fill_lock import is_filler_running
 
 STOPPED_BY_USER = "stopped by `turnlog index stop`"
+FULL_DISK_REASON = "the disk is full"
 MAX_STOP_SECONDS = 60.0
 _RETRY_SECONDS = 0.02
 
@@ -73,7 +74,7 @@ def resume_filler(index: Path) -> None:
 def read_pause_reason(index: Path) -> str | None:
     """Return why no filler may run; None if it may."""
     try:
-        return _get_pause_place(index).read_text("utf-8")
+        return _get_pause_place(index).read_text("utf-8") or FULL_DISK_REASON  # no room even for the reason
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:

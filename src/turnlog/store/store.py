@@ -159,7 +159,7 @@ class Store:
 
         try:
             return self._try_refresh(refresh)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             if not self.shows_damage(error):
                 if isinstance(error, _UNWRITABLE_ERRORS):
                     raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
@@ -175,10 +175,14 @@ class Store:
         except apsw.BusyError:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
 
-    def shows_damage(self, error: apsw.Error) -> bool:
+    def shows_damage(self, error: apsw.Error | UnicodeDecodeError) -> bool:
         """Return whether an error is caused by damage to the file rather than by the statement that raised it."""
         if isinstance(error, DAMAGE_ERRORS):
             return True
+        if isinstance(error, UnicodeDecodeError):  # SQLite doesn't look into the text that it returns
+            from turnlog.store.index.shard_repair import is_index_damaged
+
+            return is_index_damaged(self.db)
         if not isinstance(error, apsw.SQLError):
             return isinstance(error, _UNWRITABLE_ERRORS) and is_database_damage(error, self.path)
         try:
@@ -193,7 +197,7 @@ class Store:
 
     def recreate_index(self, damage: Exception) -> None:
         """Move the index aside and create an empty one; if only shards are damaged, move these aside."""
-        if self._give_up_damaged_shards():
+        if self.give_up_damaged_shards():
             return
         self.db.close()
         with try_lock_file(self.lock) as is_ours:
@@ -204,8 +208,8 @@ class Store:
             _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect_index(self.path, self._tell)
 
-    def _give_up_damaged_shards(self) -> bool:
-        """Return whether shards were damaged and have been moved aside."""
+    def give_up_damaged_shards(self) -> bool:
+        """Move damaged shards aside, so that the next refresh fills them again; return whether there were any."""
         from turnlog.store.index.shard_repair import find_damaged_shards
 
         numbers = find_damaged_shards(self.db)

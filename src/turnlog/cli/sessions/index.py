@@ -92,8 +92,10 @@ def _render_verification(checked: IndexVerification) -> list[str]:
     if checked.cut_texts:
         pieces = format_count(checked.cut_texts, "piece")
         lines.append(f"Only the first 32 million characters of {pieces} of text are in the index.")
-    if checked.faults:
+    if checked.needs_rebuild:
         lines.append("Run `turnlog index rebuild` to rebuild it.")
+    elif checked.faults:
+        lines.append("Run `turnlog index --wait` to rebuild these parts.")
     elif not checked.unlisted:
         lines.append(f"{checked.path}: no problems found")
     return [to_visible_line(line) for line in lines]

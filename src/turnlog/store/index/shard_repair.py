@@ -27,6 +27,8 @@ from turnlog.store.index.shards import (
     write_shard_numbers,
 )
 
+_SHARD_TABLES = ("done", "hump")
+"""The full-text tables of a shard."""
 _STALE_QUERY = """
     SELECT fill.file FROM {name}.fill LEFT JOIN main.file ON file.id = fill.file
     WHERE file.id IS NULL OR file.shard IS NOT ? OR file.generation != fill.generation OR fill.filled > file.bound
@@ -93,14 +95,19 @@ def reconcile_shards(db: apsw.Connection) -> None:
 
 def find_damaged_shards(db: apsw.Connection) -> list[int]:
     """Return the shards with a fault in their file or their full-text tables."""
-    return [number for number in list_attached_shards(db) if _is_damaged(db, get_schema_name(number))]
+    return [number for number in list_attached_shards(db) if _is_damaged(db, get_schema_name(number), _SHARD_TABLES)]
 
 
-def _is_damaged(db: apsw.Connection, name: str) -> bool:
+def is_index_damaged(db: apsw.Connection) -> bool:
+    """Return whether an index or one of its shards has a fault in its file or its full-text tables."""
+    return _is_damaged(db, "main", ("said", *_SHARD_TABLES)) or bool(find_damaged_shards(db))
+
+
+def _is_damaged(db: apsw.Connection, name: str, tables: Iterable[str]) -> bool:
     try:
-        if db.execute(f"PRAGMA {name}.quick_check(1)").get != "ok":
+        if db.execute(f"PRAGMA {name}.integrity_check(1)").get != "ok":
             return True
-        for table in ("done", "hump"):
+        for table in tables:
             db.execute(f"INSERT INTO {name}.{table} ({table}) VALUES ('integrity-check')")
     except (apsw.SQLError, *DAMAGE_ERRORS):
         return True

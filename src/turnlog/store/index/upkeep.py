@@ -36,6 +36,7 @@ _RESET_REASONS = {
 }
 
 
+_SHARD_FAULT_START = "shard "
 _MAX_UNINTERRUPTED_STEPS = 100_000
 """How many instructions of SQLite run before Python can handle a signal; a few milliseconds."""
 
@@ -129,19 +130,35 @@ def list_index_faults(db: apsw.Connection, progress: Callable[[int, int], object
         db.set_progress_handler(None)
 
 
+def is_shard_fault(fault: str) -> bool:
+    """Return whether a fault is in a shard only, which is then filled again without the rest of the index."""
+    return fault.startswith(_SHARD_FAULT_START)
+
+
 def _find_file_faults(db: apsw.Connection) -> Iterator[str]:
-    for (fault,) in db.execute("PRAGMA integrity_check"):
-        if fault != "ok":
-            yield f"the file is damaged: {fault}"
+    yield from _find_schema_faults(db, "main")
+    for number in list_attached_shards(db):
+        for fault in _find_schema_faults(db, get_schema_name(number)):
+            yield f"{_SHARD_FAULT_START}{number}: {fault}"
+
+
+def _find_schema_faults(db: apsw.Connection, schema: str) -> Iterator[str]:
+    try:
+        for (fault,) in db.execute(f"PRAGMA {schema}.integrity_check"):
+            if fault != "ok":
+                yield f"the file is damaged: {fault}"
+    except DAMAGE_ERRORS as error:
+        yield f"the file is damaged: {error}"
 
 
 def _find_text_faults(db: apsw.Connection) -> Iterator[str]:
     yield from _find_full_text_faults(db, "main", ("said", "done", "hump"))
     for number in list_attached_shards(db):
         for fault in _find_full_text_faults(db, get_schema_name(number), ("done", "hump")):
-            yield f"shard {number}: {fault}"
+            yield f"{_SHARD_FAULT_START}{number}: {fault}"
     for number, count in find_shard_conflicts(db).items():
-        yield f"shard {number}: files that differ from the index: {count}; `turnlog index --wait` reads them again"
+        difference = f"files that differ from the index: {count}; `turnlog index --wait` reads them again"
+        yield f"{_SHARD_FAULT_START}{number}: {difference}"
 
 
 def _find_full_text_faults(db: apsw.Connection, schema: str, tables: Sequence[str]) -> Iterator[str]:
@@ -151,11 +168,15 @@ def _find_full_text_faults(db: apsw.Connection, schema: str, tables: Sequence[st
         except apsw.CorruptError as error:
             yield f"the full-text table `{table}` is damaged: {error}"
     for table in tables[:-1]:
-        lost = db.execute(
-            f"SELECT count(*) FROM {schema}.{table} WHERE rowid NOT IN (SELECT id FROM {schema}.text)",
-        ).get
-        if lost:
-            yield f"{lost} rows in `{table}` do not belong to any text"
+        try:
+            lost = db.execute(
+                f"SELECT count(*) FROM {schema}.{table} WHERE rowid NOT IN (SELECT id FROM {schema}.text)",
+            ).get
+        except DAMAGE_ERRORS as error:
+            yield f"the table `text` is damaged: {error}"
+        else:
+            if lost:
+                yield f"{lost} rows in `{table}` do not belong to any text"
 
 
 def _find_stale_files(db: apsw.Connection) -> Iterator[str]:

@@ -381,8 +381,13 @@ def test_only_addresses_of_the_search_page_are_remembered() -> None:
 def test_hits_stand_below_the_list_of_sessions_and_none_for_a_mistake(client: TestClient) -> None:
     assert "In the text" in client.get("/search/hits?q=quokka").text
     assert "Discounts" not in client.get("/search/hits?q=quokka&in=/home/dana/webshop").text
-    assert client.get('/search/hits?q="quokka').text == ""
+    assert client.get("/search/hits?q=quokka tool:").text == ""
     assert client.get("/search/hits?q=qqqqqq").text == ""
+
+
+def test_hits_appear_before_the_last_word_is_complete(client: TestClient) -> None:
+    assert "<mark>quok</mark>ka" in client.get("/search/hits?q=quok").text
+    assert "<mark>quok</mark>ka" in client.get('/search/hits?q="quok').text
 
 
 # -- scans that don't end

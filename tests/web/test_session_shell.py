@@ -338,6 +338,7 @@ def test_the_palette_finds_turns_actions_settings_and_texts(page: Page) -> None:
         ("density steps", "Settings", "How much to show: steps"),
         ("dark", "Settings", "Dark colours"),
         ("Quail 123", "Texts", "Quail 123"),
+        ("fine quai", "Texts", "Quail"),
     ):
         page.keyboard.press("Control+k")
         page.get_by_role("combobox", name="Go to").fill(text)

@@ -42,6 +42,7 @@ from turnlog.web.search.facets import FacetGroup, FacetSource, SessionPlaces, bu
 from turnlog.web.search.query_filters import change_filters, list_filters, remove_filter
 from turnlog.web.search.remembered_searches import list_remembered_searches
 from turnlog.web.search.scanner import ScanJob, run_scan
+from turnlog.web.search.typed_query import complete_typed_query
 
 
 class LinkedHit(NamedTuple):
@@ -401,8 +402,8 @@ class ScopeCache:
 
 
 def show_home_hits(request: Request) -> Response:
-    """Render a few hits below the list of sessions, or nothing if the filter is not a valid query."""
-    text = request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS]
+    """Render a few hits while somebody types, or nothing if the text is not a valid query."""
+    text = complete_typed_query(request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS])
     if project := request.query_params.get("in", "")[:1000]:
         text = change_filters(text, {"project": [project]})
     machine = get_machine(request)

@@ -6,6 +6,7 @@ import { readPreference, savePreference } from "./preferences.js";
 
 const TEXT_DELAY_MS = 120;
 const MAX_TEXT_ROWS = 8;
+const MAX_CHARS_BEFORE_HIT = 32; // a row has one line, and its hit must be visible
 const THEMES = { auto: "Colours of the system", light: "Light colours", dark: "Dark colours" };
 const sources = [];
 let dialog = null;
@@ -100,13 +101,29 @@ async function findTexts(text, signal) {
   const found = await load(`/search/hits?${new URLSearchParams({ q: text })}`, { signal });
   const rows = [];
   for (const group of found.querySelectorAll(".hit-group")) {
+    const note = group.querySelector("h2").textContent;
     for (const link of group.querySelectorAll("ol.found li > a")) {
-      rows.push({ content: link.querySelector(".snippet"), title: link.querySelector(".snippet").textContent, note: group.querySelector("h2").textContent, icon: "text", address: link.getAttribute("href") });
+      const snippet = link.querySelector(".snippet");
+      // The sessions above have this title already.
+      if (snippet.textContent === note) continue;
+      rows.push({ content: shorten(snippet), title: snippet.textContent, note, icon: "text", address: link.getAttribute("href") });
     }
   }
   rows.splice(MAX_TEXT_ROWS);
   rows.push({ title: `Search all sessions for “${text}”`, note: "", icon: "search", address: `/search?${new URLSearchParams({ q: text })}` });
   return rows;
+}
+
+/** Return a snippet that starts shortly before its first hit. */
+function shorten(snippet) {
+  const content = snippet.cloneNode(true);
+  const before = content.querySelector("mark")?.previousSibling;
+  const text = before?.textContent ?? "";
+  if (text.length > MAX_CHARS_BEFORE_HIT) {
+    const end = text.slice(-MAX_CHARS_BEFORE_HIT);
+    before.textContent = `… ${end.slice(end.search(/\s/) + 1)}`;
+  }
+  return content;
 }
 
 function listPages() {

@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.conftest import ROOT
-from tests.session.build import Build
+from tests.session.build import SESSION, Build, encode_lines
 from tests.web.conftest import Folders
 from turnlog.demo import config_dir
 from turnlog.web import amounts
@@ -77,6 +77,31 @@ def test_a_row_says_tools_models_cost_and_where_it_came_from(shop: Folders, clie
     text = client.get("/").text
     assert f'href="/s/{ONE}"' in text
     assert "fork of aaaaaaaa" in text
+
+
+def test_rows_under_a_filter_say_what_adds_up_to_its_sum(client: TestClient, folders: Folders, place: Machine) -> None:
+    usage = {"input_tokens": 1_000_000, "output_tokens": 100_000}
+    build = Build()
+    for question in ("first", "second"):
+        build.prompt(f"The {question} question")
+        build.answer(f"The {question} answer", usage=usage)
+        build.wait(3 * 86_400)
+    lines = len(build.lines)
+    build.prompt("The third question")
+    build.answer("The third answer", usage=usage)
+    for uuid, count in ((ONE, lines), (TWO, len(build.lines))):
+        folders.add(uuid, encode_lines(build.lines[:count]).replace(SESSION.encode(), uuid.encode()), "-home-two-days")
+    place.store.refresh(place.config_dirs)
+
+    third = str(build.lines[-1]["timestamp"])[:10]
+    whole, rows = client.get("/?q=question").text, client.get(f"/?q=question&since={third}&until={third}").text
+    one = float(re.findall(r'<span class="sub" title="What its own[^"]*">\$([0-9.]+) own', whole)[0])
+    assert [float(cost) for cost in re.findall(r'<td class="number cost">\$([0-9.]+)', whole)] == [2 * one, 3 * one]
+    assert f"${one:.2f}, 1.1M tokens, 1 message" in rows
+    assert re.findall(r'select">\$([0-9.]+)</span><span class="sub"[^>]*>of \$([0-9.]+)', rows) == [
+        (f"{one:.2f}", f"{3 * one:.2f}")
+    ]
+    assert re.search(r'title="In the part of its usage[^"]*; 3 in all">1 message<', rows)
 
 
 @pytest.mark.parametrize("words", ["discounts", "DISCOUNTS please", "bbbbbbbb", "claude-opus-5 discounts"])

@@ -72,7 +72,9 @@ def _render_months(days: Sequence[YearDay], first: date, weeks: int) -> Iterator
     for item in days:
         place = (item.day - first).days // 7 / weeks
         if item.day.day == 1 and place - before >= _MIN_LABEL_GAP and place < 0.97:
-            name = f"{item.day:%b %Y}" if item.day.month == 1 or before < 0 else f"{item.day:%b}"
+            # A year before the name of December would leave no room for that of January, which tells more.
+            has_year = item.day.month == 1 or (before < 0 and item.day.month != 12)
+            name = f"{item.day:%b %Y}" if has_year else f"{item.day:%b}"
             kind = "label minor" if item.day.month % 2 == 0 and before >= 0 else "label"
             yield build_element("text", name, class_=kind, x=to_percent(place), y=10)
             before = place + (_YEAR_WIDTH if len(name) > len("Jan") else 0.0)

@@ -14,6 +14,7 @@ from turnlog.web.answers import get_app_state, get_machine
 from turnlog.web.home.health import HealthCache, SessionHealth
 from turnlog.web.home.live_sessions import LiveSessions
 from turnlog.web.home.session_list import HomeListing, ListingCache, ListingPage, ProjectGroup
+from turnlog.web.slices.slice_figures import SliceFigures
 
 _MAX_TITLE_CHARS = 240
 
@@ -37,6 +38,13 @@ class HomeRow(NamedTuple):
     """Whether the index has not read the session yet."""
     group: ProjectGroup | None
     """The project whose group starts with this row."""
+    figures: SliceFigures | None
+    """What it adds to the sum of the sessions, if a filter selects a part of their usage."""
+
+    @property
+    def has_copied_cost(self) -> bool:
+        """Whether a part of its cost is for messages of an older session, which sums don't count again."""
+        return amounts.format_usd(self.row.own_cost_usd) != amounts.format_usd(self.row.cost_usd)
 
 
 def build_home_rows(request: Request, listing: HomeListing, page: ListingPage) -> list[HomeRow]:
@@ -52,7 +60,8 @@ def build_home_rows(request: Request, listing: HomeListing, page: ListingPage) -
     for row in rows:
         group = page.groups.get(row.project) if row.project != before else None
         before = row.project
-        items.append(_build_row(row, listing, used, healths.get_known(Path(row.path)), row.number in live, group))
+        health, figures = healths.get_known(Path(row.path)), page.row_figures.get(row.number)
+        items.append(_build_row(row, listing, used, health, row.number in live, group, figures))
     return items
 
 
@@ -63,6 +72,7 @@ def _build_row(
     health: SessionHealth | None,
     is_live: bool,
     group: ProjectGroup | None,
+    figures: SliceFigures | None,
 ) -> HomeRow:
     title = _to_one_line(row.title) or "(no title)"
     prompt = _to_one_line(row.first_prompt)
@@ -80,6 +90,7 @@ def _build_row(
         is_live,
         row.number in listing.provisional,
         group,
+        figures,
     )
 
 

@@ -7,11 +7,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.store.insight.catalog import CatalogSession, list_catalog, read_catalog_state
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR
 from turnlog.web.amounts import folder_name
 from turnlog.web.home.late_work import LateWork
 from turnlog.web.home.listing_filter import ListingFilter
@@ -85,10 +87,8 @@ class ProjectGroup(NamedTuple):
     cost_usd: float = 0.0
     newest: float = 0.0
 
-    def with_session(self, row: CatalogSession) -> ProjectGroup:
-        return ProjectGroup(
-            self.project, self.sessions + 1, self.cost_usd + row.own_cost_usd, max(self.newest, row.last)
-        )
+    def with_session(self, row: CatalogSession, cost_usd: float) -> ProjectGroup:
+        return ProjectGroup(self.project, self.sessions + 1, self.cost_usd + cost_usd, max(self.newest, row.last))
 
 
 class ListingPage(NamedTuple):
@@ -106,6 +106,8 @@ class ListingPage(NamedTuple):
     """By project, if the list is grouped."""
     figures: SliceFigures | None = None
     """What all sessions that match add up to in the filter's part of the usage."""
+    row_figures: Mapping[int, SliceFigures] = {}
+    """What each of the rows adds to that, by session number; empty if the filter has no such part."""
 
     @property
     def has_more(self) -> bool:
@@ -301,13 +303,14 @@ def select_listing_page(
         matches = [row for row in matches if row.number in listing.ends]
     talking = [row for row in matches if row.talks or filters.everything]
     total = None if figures is None else add_slice_figures(figures[row.number] for row in talking)
-    groups = _group_by_project(talking) if filters.group else {}
-    rows, is_nested = _sort_rows(talking, filters, groups, health)
+    groups = _group_by_project(talking, figures) if filters.group else {}
+    rows, is_nested = _sort_rows(talking, filters, groups, health, figures)
     page = min(max(filters.page, 0), max((len(rows) - 1) // PAGE_SIZE, 0))
     first = page * PAGE_SIZE
     before = rows[first - 1] if first else None
+    shown = rows[first : first + PAGE_SIZE]
     return ListingPage(
-        rows[first : first + PAGE_SIZE],
+        shown,
         len(rows),
         len(matches) - len(talking),
         page,
@@ -315,6 +318,7 @@ def select_listing_page(
         is_nested,
         groups,
         total,
+        {} if figures is None else {row.number: figures[row.number] for row in shown},
     )
 
 
@@ -327,24 +331,38 @@ def _is_in_project(row: CatalogSession, project: str, is_path: bool) -> bool:
     return project in (row.project, row.cwd) or (not is_path and project.casefold() in row.project.casefold())
 
 
-def _group_by_project(rows: Sequence[CatalogSession]) -> dict[str, ProjectGroup]:
+def _group_by_project(
+    rows: Sequence[CatalogSession], figures: Mapping[int, SliceFigures] | None
+) -> dict[str, ProjectGroup]:
     groups: dict[str, ProjectGroup] = {}
     for row in rows:
-        groups[row.project] = groups.get(row.project, ProjectGroup(row.project)).with_session(row)
+        usage = figures[row.number].usage if figures is not None else None
+        cost_usd = row.own_cost_usd if usage is None else usage.cost / PICO_PER_DOLLAR
+        groups[row.project] = groups.get(row.project, ProjectGroup(row.project)).with_session(row, cost_usd)
     return groups
 
 
 def _sort_rows(
-    rows: list[CatalogSession], filters: ListingFilter, groups: Mapping[str, ProjectGroup], health: SortKey
+    rows: list[CatalogSession],
+    filters: ListingFilter,
+    groups: Mapping[str, ProjectGroup],
+    health: SortKey,
+    figures: Mapping[int, SliceFigures] | None,
 ) -> tuple[list[CatalogSession], bool]:
     """Sort the sessions; also return whether forks and clones still follow their origin."""
     _, key, is_down = SORT_COLUMNS.get(filters.sort, SORT_COLUMNS["time"])
     key = health if filters.sort == "health" else key
+    if filters.sort == "cost" and figures is not None:
+        key = partial(_rank_figures, figures)
     is_usual = filters.sort not in SORT_COLUMNS or (filters.sort == "time" and not filters.is_turned)
     ordered = rows if is_usual else sorted(rows, key=key, reverse=is_down != filters.is_turned)
     if groups:
         ordered = sorted(ordered, key=lambda row: (-groups[row.project].newest, row.project))
     return ordered, is_usual
+
+
+def _rank_figures(figures: Mapping[int, SliceFigures], row: CatalogSession) -> tuple[float, ...]:
+    return figures[row.number].rank
 
 
 def _read_mtime_ns(folder: Path) -> int:

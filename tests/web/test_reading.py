@@ -18,6 +18,7 @@ from tests.web.conftest import DATA, Folders, open_indexed, record_folders
 from turnlog.render.card import Picture
 from turnlog.render.phrases import read_turn_title
 from turnlog.session.timeline.timeline import Chapter
+from turnlog.web.amounts import format_usd
 from turnlog.web.charts.context_chart import (
     MAX_POINTS,
     CompactionLine,
@@ -192,6 +193,23 @@ def test_a_sub_agent_has_windows_and_a_page(client: TestClient, with_agents: tup
     assert client.get(f"/s/{uuid}/agent/{agent}").text.count("<h1") == 1
     assert client.get(f"/s/{uuid}/agent/nobody").status_code == 404
     assert client.get(f"/s/{uuid}/agent/{'x' * 400}").status_code == 404
+
+
+def test_the_costs_of_turns_include_their_sub_agents_and_add_up(
+    client: TestClient, with_agents: tuple[str, str]
+) -> None:
+    uuid, agent = with_agents
+    whole = client.get(f"/api/s/{uuid}").json()
+    turns = client.get(f"/api/s/{uuid}/turns").json()["turns"]
+    assert sum(turn["agents_cost_usd"] for turn in turns) > 0
+    assert sum(turn["cost_usd"] + turn["agents_cost_usd"] for turn in turns) == pytest.approx(whole["cost_usd"])
+    started = next(turn for turn in turns if turn["agents_cost_usd"])
+    page = client.get(f"/s/{uuid}").text
+    assert f"{format_usd(started['agents_cost_usd'])} of it for the sub-agents that this turn started" in page
+    assert f">{format_usd(started['cost_usd'] + started['agents_cost_usd'])}</span>" in page
+    inner = client.get(f"/s/{uuid}/agent/{agent}").text
+    assert 'title="What the sub-agent was started for">task<' in inner
+    assert ">new session<" not in inner
 
 
 def test_the_card_of_a_call_leads_to_its_sub_agent(client: TestClient, with_agents: tuple[str, str]) -> None:

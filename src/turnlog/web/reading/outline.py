@@ -37,6 +37,8 @@ class TurnOutline(Struct):
     context: int
     cost_usd: float
     is_unpriced: bool
+    agents_cost_usd: float
+    """What the sub-agents that it started cost, which `cost_usd` excludes."""
 
 
 class BranchOutline(Struct):
@@ -175,7 +177,9 @@ def list_turns(transcript: TranscriptView, turn_filter: TurnFilter, first: int =
     """Return one page of the turns that match a filter."""
     matches = [pair for pair in transcript.turns if turn_filter.is_match(pair[1])]
     return TurnList(
-        len(matches), first, [_to_turn_outline(*pair) for pair in matches[first : first + min(count, MAX_TURNS)]]
+        len(matches),
+        first,
+        [_to_turn_outline(transcript, *pair) for pair in matches[first : first + min(count, MAX_TURNS)]],
     )
 
 
@@ -204,7 +208,7 @@ def build_turn_filter(
     return TurnFilter(tuple(words.lower().split()), failed, touched)
 
 
-def _to_turn_outline(position: int, chapter: Chapter) -> TurnOutline:
+def _to_turn_outline(transcript: TranscriptView, position: int, chapter: Chapter) -> TurnOutline:
     return TurnOutline(
         chapter.turn,
         position,
@@ -221,6 +225,7 @@ def _to_turn_outline(position: int, chapter: Chapter) -> TurnOutline:
         chapter.context,
         chapter.cost_usd,
         chapter.unpriced,
+        transcript.agent_cost_by_turn.get(chapter.turn, 0.0),
     )
 
 

@@ -92,7 +92,8 @@ def _build_cost_bars(transcript: TranscriptView, axis: _Axis) -> Iterator[CostBa
         left = axis.find_place(position, chapter.started)
         right = axis.find_place(position + chapter.count - 1, chapter.ended or chapter.started)
         if left is not None and right is not None:
-            yield CostBar(left, max(right, left), chapter.cost_usd, position, chapter.turn, chapter.turn)
+            cost_usd = chapter.cost_usd + transcript.agent_cost_by_turn.get(chapter.turn, 0.0)
+            yield CostBar(left, max(right, left), cost_usd, position, chapter.turn, chapter.turn)
 
 
 def send_next_error(request: Request) -> Response:

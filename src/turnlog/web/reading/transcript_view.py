@@ -6,7 +6,7 @@ import shutil
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cached_property
 from itertools import accumulate
@@ -132,6 +132,14 @@ class TranscriptView:
     def agents_by_turn(self) -> Counter[int]:
         """How many sub-agents each turn started."""
         return Counter(agent.turn for agent in self.main.agents) if self.agent is None else Counter()
+
+    @cached_property
+    def agent_cost_by_turn(self) -> Mapping[int, float]:
+        """What the sub-agents that each turn started cost, in dollars, including those that they started."""
+        costs: dict[int, float] = {}
+        for agent in self.main.agents if self.agent is None else ():
+            costs[agent.turn] = costs.get(agent.turn, 0.0) + agent.cost_usd
+        return costs
 
     @property
     def compactions(self) -> dict[str, int]:

@@ -80,6 +80,13 @@ class TurnHeading(NamedTuple):
     work: list[TurnWork]
     """What the turn consists of: `3 thoughts, 21 calls (1 failed), 1 sub-agent`."""
     round: TurnRound
+    agent_cost_usd: float
+    """What the sub-agents that it started cost."""
+
+    @property
+    def cost_usd(self) -> float:
+        """What the turn cost, including its sub-agents."""
+        return self.chapter.cost_usd + self.agent_cost_usd
 
 
 class ForkWay(NamedTuple):
@@ -160,13 +167,16 @@ def _find_headings(transcript: TranscriptView, first: int, count: int, level: in
         if chapter.turn:
             title, work = read_turn_title(chapter), list_turn_work(chapter, transcript.agents_by_turn[chapter.turn])
             link, turn_round = transcript.turn_link(chapter.turn), describe_round(transcript, chapter)
-            yield position, TurnHeading(chapter, link, level, title, work, turn_round)
+            agent_cost = transcript.agent_cost_by_turn.get(chapter.turn, 0.0)
+            yield position, TurnHeading(chapter, link, level, title, work, turn_round, agent_cost)
 
 
 def describe_round(transcript: TranscriptView, chapter: Chapter) -> TurnRound:
     """Say whether a turn starts the session, follows the turn before it, or resumes the session after a pause."""
     before = transcript.chapters_by_turn.get(chapter.turn - 1)
     if chapter.turn == 1:
+        if transcript.agent is not None:
+            return TurnRound("new_session", "task", "What the sub-agent was started for")
         return TurnRound("new_session", "new session", "The first turn of the session")
     seconds = count_seconds_between(before.ended if before else None, chapter.started)
     if seconds is None:

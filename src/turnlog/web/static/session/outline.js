@@ -139,10 +139,11 @@ export class Outline {
 
 function facts(turn) {
   const line = part("turn-facts", "");
+  const cost = turn.cost_usd + turn.agents_cost_usd;
   const parts = [
     turn.duration_ms === null ? "" : formatDuration(turn.duration_ms),
     turn.calls ? formatCount(turn.calls, "call") : "",
-    turn.cost_usd ? formatMoney(turn.cost_usd) : "",
+    cost ? formatMoney(cost) : "",
   ].filter(Boolean);
   line.append(parts.join(" · "));
   if (turn.errors) line.append(" ", part("turn-errors", formatCount(turn.errors, "error")));

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, genuine, open_variant, outcome, use
-from turnlog.session.calls import TOOL_FAMILIES, CallDetail, find_tool_family, pair_calls
+from turnlog.entries.reader import BytesSource
+from turnlog.session.calls import TOOL_FAMILIES, CallDetail, find_tool_family, pair_calls, read_call_inputs
 from turnlog.session.failures import to_result_text
 from turnlog.session.session import Session
 
@@ -23,6 +24,29 @@ def one(content: Any = "done", error: bool | None = None, structured: Any = None
     build.call()
     build.result("c1", content, error=error, toolUseResult=structured, **fields)
     return detail(build.session())
+
+
+class CountingSource(BytesSource):
+    """A transcript in memory that counts how often it is read."""
+
+    reads = 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        self.reads += 1
+        return super().read(offset, size)
+
+
+def test_a_line_with_many_calls_is_read_once_for_all_their_inputs() -> None:
+    build = Build()
+    build.prompt()
+    build.answer(*(use(f"c{number}", "Read", {"file_path": f"/{number}"}) for number in range(100)))
+    build.answer(use("last", "Read", {"file_path": "/last"}))
+    session = build.session()
+    source = session.file.source = CountingSource(build.data())
+    inputs = list(read_call_inputs(session.file, session.calls))
+    assert inputs == [{"file_path": f"/{name}"} for name in (*range(100), "last")]
+    assert source.reads == 2
+    assert list(read_call_inputs(session.file, [session.calls[3], session.calls[-1]])) == [inputs[3], inputs[-1]]
 
 
 def test_a_call_and_its_result_are_paired_by_id() -> None:

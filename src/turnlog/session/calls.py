@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -140,7 +141,7 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
     if call.result is None:
         return CallDetail(arguments, None, None, "unanswered", None, None)
     body = file.read_body(call.result)
-    result = next((b for b in _read_blocks(file, call.result) if b.get("tool_use_id") == call.id), {})
+    result = _find_block(file, call.result, "tool_use_id", call.id)
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     text = to_result_text(result.get("content"))
@@ -157,7 +158,7 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
     """Yield the input of each call; None for a call without input."""
     for call in calls:
-        yield next((block.get("input") for block in _read_blocks(file, call.line) if block.get("id") == call.id), None)
+        yield _find_block(file, call.line, "id", call.id).get("input")
 
 
 def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
@@ -184,6 +185,34 @@ def _find_output_path(path: object, text: str) -> str | None:
 
 def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+class _CrowdedLine(NamedTuple):
+    """The blocks of a line that has many of them, by their ids."""
+
+    offset: int
+    size: int
+    key: str
+    blocks: dict[str, dict[str, Any]]
+
+
+_MIN_CROWDED_BLOCKS = 16
+_latest_crowded_lines: WeakKeyDictionary[Transcript, _CrowdedLine] = WeakKeyDictionary()
+"""Kept because each of the calls in a line is looked up, and decoding a line of thousands for each takes minutes."""
+
+
+def _find_block(file: Transcript, entry: Entry, key: str, call_id: str) -> dict[str, Any]:
+    """Return the first block of a line that names a call in a field; an empty block if there is none."""
+    known = _latest_crowded_lines.get(file)
+    if known is not None and known[:3] == (entry.offset, entry.size, key):
+        return known.blocks.get(call_id, {})
+    found = _read_blocks(file, entry)
+    blocks: dict[str, dict[str, Any]] = {
+        name: block for block in reversed(found) if isinstance(name := block.get(key), str)
+    }
+    if len(blocks) >= _MIN_CROWDED_BLOCKS:
+        _latest_crowded_lines[file] = _CrowdedLine(entry.offset, entry.size, key, blocks)
+    return blocks.get(call_id, {})
 
 
 def _read_blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:

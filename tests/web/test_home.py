@@ -167,6 +167,22 @@ def test_files_without_a_conversation_are_counted_and_shown_on_request(folders: 
     assert f"{known + 1} more without a conversation" in client.get("/").text
 
 
+def test_a_day_lists_all_sessions_with_usage_even_without_a_conversation(
+    client: TestClient, folders: Folders, place: Machine
+) -> None:
+    build = Build()
+    build.wait(400 * 86_400)
+    build.answer("Nobody asked.", usage={"input_tokens": 1_000_000}, isSidechain=True)
+    folders.add(ONE, encode_lines(build.lines).replace(SESSION.encode(), ONE.encode()))
+    place.store.refresh(place.config_dirs)
+    day = str(build.lines[-1]["timestamp"])[:10]
+    assert ask(client, f"/api/usage/daily?since={day}&until={day}")["total"]["messages"] == 1
+    assert f'data-ref="{ONE}"' not in client.get("/").text
+    rows = client.get(f"/?since={day}&until={day}").text
+    assert f'data-ref="{ONE}"' in rows
+    assert "1.0M tokens, 1 message</span>" in rows
+
+
 def test_a_session_that_the_client_will_delete_soon_is_marked_with_the_day(folders: Folders, place: Machine) -> None:
     path = folders.add(ONE, talk("Old one"))
     old = time.time() - 25 * 86400

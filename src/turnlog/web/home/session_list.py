@@ -301,7 +301,8 @@ def select_listing_page(
         matches = [row for row in matches if row.number in figures]
     if filters.only == "deleting":
         matches = [row for row in matches if row.number in listing.ends]
-    talking = [row for row in matches if row.talks or filters.everything]
+    # A part of the usage is shown with all sessions that have some of it: its sum includes them.
+    talking = [row for row in matches if row.talks or filters.everything or figures is not None]
     total = None if figures is None else add_slice_figures(figures[row.number] for row in talking)
     groups = _group_by_project(talking, figures) if filters.group else {}
     rows, is_nested = _sort_rows(talking, filters, groups, health, figures)

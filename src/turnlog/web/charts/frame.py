@@ -17,6 +17,8 @@ _AXIS_WIDTH_PX = 52
 _MAX_LABELS = 8
 """The maximum number of labels below a chart; a narrow chart shows every second, or of long ones every third."""
 _MAX_SHORT_LABEL_CHARS = 8
+_MAX_LABEL_PLACE = 0.94
+"""A label further to the right would not fit beside the edge; on the left, there is room below the axis."""
 
 
 class ChartFrame(NamedTuple):
@@ -80,11 +82,11 @@ def _render_labels(frame: ChartFrame) -> Iterator[Markup]:
     most, kept = (_MAX_LABELS, 2) if is_short else (_MAX_LABELS - 2, 3)
     for number, place in enumerate(pick_label_places(len(labels), len(labels) if frame.has_all_labels else most)):
         x = (place + 0.5) / len(labels)
-        is_centred = frame.has_all_labels or 0.06 <= x <= 0.94
-        anchor = "middle" if is_centred else "start" if x < 0.5 else "end"
+        if x > _MAX_LABEL_PLACE and not frame.has_all_labels:
+            continue
         kind = "label minor" if number % kept else "label"
         yield build_element(
-            "text", labels[place], class_=kind, x=to_percent(x), y=CHART_HEIGHT_PX - 7, text_anchor=anchor
+            "text", labels[place], class_=kind, x=to_percent(x), y=CHART_HEIGHT_PX - 7, text_anchor="middle"
         )
 
 

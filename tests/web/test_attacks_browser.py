@@ -198,6 +198,19 @@ def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, folders: F
     watch.open("/insights?range=all")
     page.locator(".part[aria-busy]").last.wait_for(state="detached")
     watch.look("insights")
+    for path in (
+        "/prompts",
+        f"/compare?left={attacks[0].uuid}",
+        f"/compare?left={attacks[0].uuid}&right={attacks[1].uuid}",
+    ):
+        watch.open(path)
+        assert page.locator("main a").count() > 1
+    page.keyboard.press("Control+k")
+    for text in (cut_search_text(text) for attack in attacks for text in list(attack.texts.values())[::8]):
+        page.get_by_role("combobox", name="Go to").fill(text)
+        page.locator("#palette", has_text=f"Search all sessions for “{text.strip()}”").wait_for()
+        watch.look(f"palette: {text}")
+    page.keyboard.press("Escape")
     prompt_again(folders, [text for attack in attacks for text in attack.texts.values()])
     with page.expect_response("**/api/live/updates*"):
         watch.open("/live")

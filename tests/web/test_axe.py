@@ -171,6 +171,16 @@ def test_the_lists(page: Page, address: str) -> None:
     sound(page, address)
 
 
+def test_the_palette(page: Page) -> None:
+    wait_for_outline(page, f"/s/{find_recording('2.1.325/tools').stem}")
+    for text, group in (("", "Sessions"), ("tot", "Texts"), ("dark", "Settings"), ("qqqqqq", "Texts")):
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox", name="Go to").fill(text)
+        page.locator(f"#palette [role=group][aria-label={group}]").wait_for()
+        sound(page, f"palette with {text!r}", "#palette", wholly=True)
+        page.keyboard.press("Escape")
+
+
 def test_the_menus_of_the_list(page: Page) -> None:
     for menu in ("facets", "columns"):
         page.goto("/")

@@ -288,6 +288,26 @@ def test_a_document_is_a_download_with_a_harmless_name(client: TestClient) -> No
     assert answer.headers["content-type"] == "application/octet-stream"
 
 
+def test_the_intact_part_of_a_damaged_picture_is_served() -> None:
+    data = base64.b64encode(png() * 9).decode()
+    found = to_picture_file(Picture("image", "image/png", f"{data[:-10]}!{data[-9:]}"))
+    assert found is not None
+    assert found.media_type == "image/png"
+    assert (png() * 9).startswith(found.data)
+    assert len(found.data) > len(png()) * 8
+    assert to_picture_file(Picture("document", "application/pdf", "JVBERi0xLjc!")) is None
+
+
+def test_pictures_and_lines_of_a_session_are_there_before_the_index_has_read_it(
+    client: TestClient, folders: Folders
+) -> None:
+    new = "eeeeeeee-0000-4000-8000-000000000005"
+    assert client.get(f"/s/{new}/picture/0/0").status_code == 404
+    folders.add(new, own_session().replace(OWN.encode(), new.encode()))
+    assert client.get(f"/s/{new}/picture/0/0").content == png()
+    assert client.get(f"/s/{new}/raw/0").status_code == 200
+
+
 @pytest.mark.parametrize("where", ["0/3", "0/99", "1/0"])
 def test_a_picture_that_is_not_there_is_not_found(client: TestClient, where: str) -> None:
     assert client.get(f"/s/{OWN}/picture/{where}").status_code == 404

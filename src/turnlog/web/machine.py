@@ -130,6 +130,8 @@ class Machine:
         fills_in_background: bool = True,
     ) -> None:
         self.config_dirs = [folder.absolute() for folder in config_dirs]
+        self.played_dir: Path | None = None
+        """The config folder of the demo session that the Live page plays."""
         self.data_dir = data_dir
         self.gap = gap
         self.is_demo = is_demo
@@ -198,6 +200,17 @@ class Machine:
         if not rows:
             raise UnknownSession(ref)
         return _to_indexed_session(rows[0], self.load_refs())
+
+    def find_session_file(self, ref: str) -> IndexedSession:
+        """Resolve a reference; a session that the index does not have yet is searched for in the folders."""
+        try:
+            return self.find_session(ref)
+        except UnknownSession:
+            for folder in (*self.config_dirs, *([self.played_dir] if self.played_dir else [])):
+                for file in list_session_files(folder):
+                    if file.session_id == ref:
+                        return IndexedSession(0, ref, file.path, file.project_dir.name, None, None, False, ref)
+            raise
 
     def find_ref(self, path: str) -> str | None:
         """Return the reference of the session in a file, if the index has it."""

@@ -307,6 +307,7 @@ class Channels:
             if self._demo is not None:
                 self._demo.close()
             self._demo = DemoPlayer()
+            self._machine.played_dir = self._demo.config_dir
             self._clients.add_config_dir(self._demo.config_dir)
             everything = self._events.get(None)
             for channel in (self._board, everything):
@@ -320,4 +321,4 @@ class Channels:
         with self._lock:
             if self._demo is not None:
                 self._demo.close()
-                self._demo = None
+                self._demo = self._machine.played_dir = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from turnlog.entries.layout import list_session_files
 from turnlog.errors import NotFound, Unreadable
 from turnlog.live.page_updates import PageUpdate
 from turnlog.web.answers import build_json_response, get_machine, render_page
@@ -48,16 +46,8 @@ def get_channels(request: Request) -> Channels:
     return channels
 
 
-def find_followed_session(machine: Machine, ref: str, config_dirs: Sequence[Path]) -> FollowedSession:
-    """Resolve a reference; a session that is not in the index yet is searched for in the folders."""
-    try:
-        known = machine.find_session(ref)
-    except NotFound:
-        for folder in config_dirs:
-            for file in list_session_files(folder):
-                if file.session_id == ref:
-                    return FollowedSession(file.path, ref, "", file.project_dir.name)
-        raise
+def find_followed_session(machine: Machine, ref: str) -> FollowedSession:
+    known = machine.find_session_file(ref)
     if known.is_gone:
         raise NotFound(
             f"{known.uuid} was deleted; `turnlog archive restore {known.uuid}` restores it if it is in the archive"
@@ -66,8 +56,7 @@ def find_followed_session(machine: Machine, ref: str, config_dirs: Sequence[Path
 
 
 def _find_session(request: Request) -> FollowedSession:
-    folders = get_channels(request).config_dirs
-    return find_followed_session(get_machine(request), request.path_params["ref"], folders)
+    return find_followed_session(get_machine(request), request.path_params["ref"])
 
 
 async def _open_session_channel(request: Request) -> tuple[FollowedSession, SessionChannel]:

@@ -103,8 +103,7 @@ def _open_channel(request: Request, ref: str) -> QuestChannel:
 
 
 def _find_session(request: Request, ref: str) -> FollowedSession:
-    machine = get_machine(request)
-    return find_followed_session(machine, ref, machine.config_dirs)
+    return find_followed_session(get_machine(request), ref)
 
 
 def _stream_script(request: Request, script: QuestScript, profile: QuestProfile) -> Response:

@@ -20,6 +20,7 @@ from turnlog.render.pictures import find_picture as held_picture
 from turnlog.web.reading.transcript_lines import open_transcript_line
 
 _PDF_MAGIC = b"%PDF-"
+_INTACT_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 _UNSAFE_CHARS = re.compile(r"[^A-Za-z0-9._ -]+")
 _FILE_ENDINGS = {
     "image/png": "png",
@@ -66,6 +67,8 @@ def looks_like_image(picture: Picture) -> bool:
 def to_picture_file(picture: Picture) -> PictureFile | None:
     """Convert a picture or document to a file; None if its data is neither base64 nor text."""
     data = _decode_base64(picture.data)
+    if data is None and looks_like_image(picture):
+        data = _decode_damaged_base64(picture.data)
     if data is None and picture.kind == "document" and picture.media_type.startswith("text/"):
         data = picture.data.encode("utf-8", "replace")
     if not data:
@@ -87,6 +90,13 @@ def _decode_base64(data: str) -> bytes | None:
         return base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
+
+
+def _decode_damaged_base64(data: str) -> bytes:
+    """Decode the part before the damage: a page that saw the start of an image links to it."""
+    whole = _INTACT_BASE64.match("".join(data.split()))
+    letters = whole[0] if whole else ""
+    return base64.b64decode(letters[: len(letters) // 4 * 4])
 
 
 def send_picture(request: Request) -> Response:

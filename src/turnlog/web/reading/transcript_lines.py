@@ -64,7 +64,7 @@ class TranscriptLine(NamedTuple):
 def open_transcript_line(request: Request) -> TranscriptLine:
     """Find the line that starts at the offset in a request; raise `NotFound` if there is none."""
     machine = get_machine(request)
-    session = machine.find_session(request.path_params["ref"])
+    session = machine.find_session_file(request.path_params["ref"])
     if session.is_gone:
         session = session._replace(path=restore_archived_copy(machine, session))
     agent = request.query_params.get("agent") or None

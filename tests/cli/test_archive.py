@@ -242,6 +242,8 @@ def test_ls_warns_of_sessions_that_will_be_deleted_soon(machine: Machine, turnlo
     )
     (machine.folder / "settings.json").write_text('{"cleanupPeriodDays": 1}')
     assert "Claude Code will delete 2 sessions the next time it starts (cleanupPeriodDays 1)" in turnlog("ls").err
+    (machine.folder / "settings.json").write_text('{"cleanupPeriodDays": 5}')
+    assert "2 sessions within a week, 1 of them the next time it starts (cleanupPeriodDays 5)" in turnlog("ls").err
     turnlog("archive", "run")
     assert turnlog("ls").err == ""
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from turnlog.entries.cleanup import DEFAULT_CLEANUP_DAYS, compute_deletion_time, read_cleanup_days
+from turnlog.entries.cleanup import (
+    DEFAULT_CLEANUP_DAYS,
+    compute_deletion_time,
+    describe_deletion_times,
+    read_cleanup_days,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,11 @@ def test_a_session_is_deleted_so_many_days_after_its_last_write() -> None:
     assert compute_deletion_time(10**9, 30) == 1 + 30 * 86400
     assert compute_deletion_time(10**9, None) is None
     assert compute_deletion_time(10**9, 10**9) is None, "beyond the calendar"
+
+
+def test_deletions_are_described_by_what_is_due_first() -> None:
+    now = 1_800_000_000.0
+    day = time.strftime("%Y-%m-%d", time.localtime(now + 86_400))
+    assert describe_deletion_times([now - 1, now], now) == "the next time it starts"
+    assert describe_deletion_times([now - 1, now + 1], now) == "within a week, 1 of them the next time it starts"
+    assert describe_deletion_times([now + 90_000, now + 86_400], now) == f"starting on {day}"

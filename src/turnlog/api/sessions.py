@@ -21,7 +21,7 @@ from turnlog.api.lookup import (
     peek_in_index,
     shorten_ids,
 )
-from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
+from turnlog.entries.cleanup import compute_deletion_time, describe_deletion_times, read_cleanup_days
 from turnlog.entries.layout import SessionFile, Survey, describe_other_file, is_session_id
 from turnlog.entries.peek import Peek
 from turnlog.entries.titles import SessionNames, SessionTitles
@@ -181,9 +181,7 @@ def _build_deletion_warning(found: Catalogue, deletions: Sequence[float | None])
         soon = [(end, file) for end, file in soon if file.session_id not in kept]
     if not soon:
         return None
-    first = min(end for end, _ in soon)
-    is_later = first > time.time()
-    when = f"starting on {time.strftime('%Y-%m-%d', time.localtime(first))}" if is_later else "the next time it starts"
+    when = describe_deletion_times([end for end, _ in soon], time.time())
     folders = {file.config_dir for _, file in soon}
     days = sorted({days for folder in folders if (days := read_cleanup_days(folder))})
     many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"

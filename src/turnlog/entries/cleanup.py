@@ -10,6 +10,8 @@ the period is 0, a fraction or a string), it deletes nothing.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -36,3 +38,13 @@ def compute_deletion_time(mtime_ns: int, days: int | None) -> float | None:
     """Return when the client may delete a file, in seconds since 1970; None means never."""
     when = _MAX_TIME_SECONDS if days is None else mtime_ns / 1e9 + days * _DAY_SECONDS
     return when if when < _MAX_TIME_SECONDS else None
+
+
+def describe_deletion_times(ends: Sequence[float], now: float) -> str:
+    """Say when the client will delete files that it may delete from these times, all within a week, on."""
+    due = sum(end <= now for end in ends)
+    if due == len(ends):
+        return "the next time it starts"
+    if due:
+        return f"within a week, {due:,} of them the next time it starts"
+    return f"starting on {time.strftime('%Y-%m-%d', time.localtime(min(ends)))}"

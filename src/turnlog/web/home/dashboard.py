@@ -237,10 +237,17 @@ def _list_deletions(listing: HomeListing) -> list[DashboardEntry]:
     soon = sorted(listing.ends.items(), key=lambda item: item[1])[:_MAX_ROWS]
     by_number = {row.number: row for row in listing.rows} if soon else {}
     return [
-        _build_entry(listing, by_number[number], amounts.format_local_time(end)[5:10], "the first possible day")
+        _build_entry(listing, by_number[number], *_describe_deletion(end))
         for number, end in soon
         if number in by_number
     ]
+
+
+def _describe_deletion(end: float) -> tuple[str, str]:
+    """Return when a session will be deleted, and an explanation."""
+    if end <= time.time():
+        return "next start", "The next time Claude Code starts"
+    return amounts.format_local_time(end)[:10], "When Claude Code starts on this day or later"
 
 
 def _build_entry(listing: HomeListing, row: CatalogSession, figure: str, hint: str) -> DashboardEntry:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
+from turnlog.entries.cleanup import compute_deletion_time, describe_deletion_times, read_cleanup_days
 from turnlog.store.insight.catalog import CatalogSession, list_catalog, read_catalog_state
 from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR
 from turnlog.web.amounts import folder_name
@@ -37,10 +37,13 @@ SOON_SECONDS = 7 * 86400
 class UpcomingDeletion(NamedTuple):
     """Unarchived sessions that Claude Code is about to delete."""
 
-    sessions: int
-    first: float
+    ends: tuple[float, ...]
+    """The time from which each of them may be deleted."""
     days: tuple[int, ...]
     """The values of the setting `cleanupPeriodDays`."""
+
+    def describe_time(self, now: float) -> str:
+        return describe_deletion_times(self.ends, now)
 
 
 class HomeListing(NamedTuple):
@@ -276,7 +279,7 @@ def _summarize_deletions(rows: Sequence[CatalogSession], ends: Mapping[int, floa
         return None
     folders = {_to_config_dir(folder) for folder in {_find_project_folder(row) for row in rows if row.number in ends}}
     days = sorted({found for folder in folders if (found := read_cleanup_days(folder))})
-    return UpcomingDeletion(len(ends), min(ends.values()), tuple(days))
+    return UpcomingDeletion(tuple(ends.values()), tuple(days))
 
 
 def select_listing_page(

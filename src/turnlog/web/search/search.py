@@ -121,7 +121,7 @@ def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
 SEARCH_MODES = ("words", "substring", "regex")
 _NUMBER_LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}
 _MORE_SESSIONS = 40
-_HOME_OPTIONS = SearchOptions(limit=5, hits=2)
+_HOME_OPTIONS = SearchOptions(limit=5, hits=3)
 _MAX_QUERY_CHARS = 2000
 _COUNT_SECONDS, _MAX_COUNT_SECONDS = 0.15, 5.0
 """How long hits are counted while the reader types, and how long if that was not enough."""

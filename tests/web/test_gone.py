@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 from starlette.testclient import TestClient
 
-from tests.web.conftest import Folders
+from tests.web.conftest import Complaints, Folders
 from tests.web.test_reading import OWN, keys, own_session
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.archive_run import run_archive
 from turnlog.web.machine import Machine
 from turnlog.web.reading.transcript_view import MAX_COPIES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 @pytest.fixture
@@ -55,3 +59,21 @@ def test_of_the_copies_of_sessions_that_are_gone_only_a_few_are_kept(
     assert [client.get(f"/s/{uuid}").status_code for uuid in sessions] == [200] * len(sessions)
     assert len([*(folders.data / "opened").iterdir()]) == MAX_COPIES < len(sessions)
     assert client.get(f"/s/{sessions[0]}").status_code == 200
+
+
+@pytest.mark.slow
+def test_a_page_whose_session_is_deleted_meanwhile_says_so(
+    page: Page, folders: Folders, complaints: Complaints
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"/s/{OWN}")
+    expect(page.locator(".outline-list ol.windowed")).to_be_attached()
+    next(folders.projects.glob(f"*/{OWN}.jsonl")).unlink()
+    page.keyboard.press("/")
+    page.locator(".find-here input").fill("Answer")
+    expect(page.get_by_role("alert")).to_contain_text("Deleted.")
+    expect(page.locator(".find-here output")).not_to_contain_text("undefined")
+    expect(page.locator(".find-here output")).not_to_contain_text("null")
+    expect(page.locator("article.item").first).to_be_visible()
+    complaints[:] = [words for words in complaints if "404" not in words]

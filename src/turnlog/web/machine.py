@@ -199,7 +199,9 @@ class Machine:
         ).fetchall()
         if not rows:
             raise UnknownSession(ref)
-        return _to_indexed_session(rows[0], self.load_refs())
+        session = _to_indexed_session(rows[0], self.load_refs())
+        # A file may have been deleted since the index looked for it.
+        return session if session.is_gone or not _is_missing(session.path) else session._replace(is_gone=True)
 
     def find_session_file(self, ref: str) -> IndexedSession:
         """Resolve a reference; a session that the index does not have yet is searched for in the folders."""
@@ -258,6 +260,16 @@ def reopen_index(index: Path) -> Store:
 def _to_indexed_session(row: Sequence[Any], refs: SessionRefs) -> IndexedSession:
     number, uuid, path, folder, cwd, title, gone = row
     return IndexedSession(number, uuid, Path(path), folder, cwd, title, gone is not None, refs.format_ref(number, uuid))
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        os.stat(path)  # noqa: PTH116 - runs for every request
+    except FileNotFoundError:
+        return True
+    except OSError:  # unreadable: opening it says why
+        return False
+    return False
 
 
 def _read_inode(path: Path) -> int:

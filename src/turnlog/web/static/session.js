@@ -49,9 +49,23 @@ async function api(name, values, options) {
   try {
     return await json(`${apiAddress}${name ? `/${name}` : ""}${query(values)}`, options);
   } catch (error) {
-    if (error.status === 404) return null;
+    if (error.status !== 404) throw error;
+    if (name === "locate") return null; // an item that is not in the session
+    showGone(error.message);
     throw error;
   }
+}
+
+// The session was deleted while this page showed it.
+function showGone(reason) {
+  if (one(".banner.gone")) return;
+  const banner = document.createElement("p");
+  banner.className = "banner gone";
+  banner.setAttribute("role", "alert");
+  const title = document.createElement("strong");
+  title.textContent = "Deleted.";
+  banner.append(title, ` ${reason}. This page still shows what it had loaded.`);
+  one(".transcript").prepend(banner);
 }
 
 let noteTimer = 0;
@@ -314,7 +328,7 @@ one(".find-open").addEventListener("click", () => find.open());
 addSource("Turns", async (text, signal) => {
   if (!text) return [];
   const number = /^#?(\d+)$/.exec(text)?.[1];
-  const { turns } = (await api("turns", { words: text, first: 0, count: 6 }, { signal })) ?? { turns: [] };
+  const { turns } = await api("turns", { words: text, first: 0, count: 6 }, { signal });
   const rows = turns.map((turn) => ({ title: turn.title || turn.kind, note: `turn ${turn.number}`, icon: "turn", act: () => visit(turn.number) }));
   if (number) rows.unshift({ title: `Turn ${number}`, note: "of this session", icon: "turn", act: () => visit(Number(number)) });
   return rows;

@@ -451,5 +451,6 @@ def test_a_card_says_how_the_state_is_known_and_what_it_cost(growing_session: Gr
     assert 'role="tooltip"' in text
     assert 'class="fill-meter"' in text
     assert 'class="cost-meter"' in text
+    assert re.search(r"<span>100k of [0-9.]+[kM] context</span>", client.get(f"/live/{SESSION}").text)
     row = next(row for row in client.get("/api/live").json()["sessions"] if row["session_id"] == SESSION)
     assert row["cost_usd"] > 0

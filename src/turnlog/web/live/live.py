@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import NotFound, Unreadable
 from turnlog.live.page_updates import PageUpdate
+from turnlog.web import amounts
 from turnlog.web.answers import build_json_response, get_machine, render_page
 from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, render_board_card
 from turnlog.web.live.event_channels import HISTORY_PREFIX, EventChannel
@@ -101,6 +102,7 @@ async def show_live_session(request: Request) -> Response:
             agents=list(page.agents.values()),
             state=page.state,
             cursor=first[-1].cursor,
+            amounts=amounts,
         )
 
     return await asyncio.to_thread(render)

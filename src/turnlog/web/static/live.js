@@ -147,7 +147,7 @@ function onState(now) {
     meter.max = now.window ?? now.context;
     meter.value = now.context;
     const share = now.window ? ` of ${short(now.window)}` : "";
-    one(".fill span").textContent = `${short(now.context)}${share}`;
+    one(".fill span").textContent = `${short(now.context)}${share} context`;
   }
   for (const [name, agentState] of Object.entries(now.streams)) {
     const { details } = getAgent(name);
@@ -160,8 +160,10 @@ function onState(now) {
   document.title = `${now.column === "needs" ? "● " : ""}${root.dataset.title} · live`;
 }
 
+// As the server writes it: 999, 12.3k, 1.0M.
 function short(tokens) {
-  return tokens < 1000 ? String(tokens) : tokens < 1e6 ? `${Math.round(tokens / 1000)}k` : `${(tokens / 1e6).toFixed(1)}M`;
+  const [amount, unit] = tokens < 999.5 ? [tokens, ""] : tokens < 999_500 ? [tokens / 1e3, "k"] : [tokens / 1e6, "M"];
+  return `${amount.toFixed(unit && amount < 99.95 ? 1 : 0)}${unit}`;
 }
 
 function showNote(text) {

@@ -18,6 +18,7 @@ from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.export.page_frame import build_content_policy
 from turnlog.export.site import Site
 from turnlog.render.card import Picture
+from turnlog.render.figures import format_cost_usd
 from turnlog.render.render_options import SHOW_EVERYTHING, RenderOptions
 from turnlog.session.session import Session
 
@@ -120,6 +121,17 @@ def test_a_sub_agent_stands_inside_of_its_card() -> None:
             inside = text.split(f'data-agent="{agent.agent_id}"', 1)[1].split("</article>", 1)[0]
             assert 'class="item prompt' in inside
         assert "<!--" not in text
+
+
+def test_the_heading_of_a_turn_has_its_cost_with_its_sub_agents() -> None:
+    with Session.open(find_recording("2.1.325/agents")) as session:
+        head, text = ExportMaterial(session, ExportChoice()).head, page(session)
+    turn, cost = next((turn, cost) for turn, cost in head.sum_agent_costs().items() if cost)
+    own = next(chapter.cost_usd for chapter in head.chapters if chapter.turn == turn)
+    heading = re.search(rf">Turn {turn}</a>([^<]*)</h2>", text)
+    assert heading is not None
+    assert heading[1].endswith(f" · {format_cost_usd(own + cost)}")
+    assert format_cost_usd(own + cost) != format_cost_usd(own)
 
 
 def test_a_sub_agent_that_two_calls_name_is_shown_once(tmp_path: Path) -> None:

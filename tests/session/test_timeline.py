@@ -299,6 +299,16 @@ def test_sub_agents_are_listed_with_what_they_used() -> None:
     assert all(helper.output > 0 and helper.turn > 0 and helper.call_id for helper in helpers)
 
 
+def test_the_costs_of_turns_and_of_the_sub_agents_that_they_started_add_up_to_that_of_the_session() -> None:
+    with Session.open(find_recording("2.1.325/agents")) as session:
+        head = build_timeline(session).head
+    started = head.sum_agent_costs()
+    assert sum(started.values()) > 0
+    assert sum(chapter.cost_usd + started.get(chapter.turn, 0) for chapter in head.chapters) == pytest.approx(
+        head.cost_usd
+    )
+
+
 @pytest.mark.parametrize(
     ("ends", "outcome"), [("answer", "finished"), ("call", "open"), ("error", "error"), ("nothing", "")]
 )

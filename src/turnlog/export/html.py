@@ -195,6 +195,7 @@ class _BodyWriter:
         self._spool = spool
         self._unfolded = unfolded
         self._agent_ids: list[str] = []
+        self._agent_costs = material.head.sum_agent_costs()
         self._html = HtmlWriter(to_data_url, highlight=True, transcript=self._place_agent)
         self._plain = HtmlWriter(to_data_url, highlight=False, transcript=self._place_agent)
         self._written = 0
@@ -235,7 +236,7 @@ class _BodyWriter:
             format_utc_time(chapter.started),
             format_duration(chapter.duration_ms),
             calls,
-            format_cost_usd(chapter.cost_usd or None),
+            format_cost_usd(chapter.cost_usd + self._agent_costs.get(number, 0.0) or None),
         ]
         more = "".join(f" · {fact}" for fact in facts if fact)
         title = f"Turn {number}" + (", continued" if is_continued else "")

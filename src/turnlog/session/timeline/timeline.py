@@ -179,6 +179,13 @@ class TimelineHead(Struct, array_like=True):
     calls: int
     errors: int
 
+    def sum_agent_costs(self) -> dict[int, float]:
+        """Add up what the sub-agents that each turn started cost, in dollars."""
+        costs: dict[int, float] = {}
+        for agent in self.agents:
+            costs[agent.turn] = costs.get(agent.turn, 0.0) + agent.cost_usd
+        return costs
+
 
 class Timeline(Struct):
     head: TimelineHead

@@ -136,10 +136,7 @@ class TranscriptView:
     @cached_property
     def agent_cost_by_turn(self) -> Mapping[int, float]:
         """What the sub-agents that each turn started cost, in dollars, including those that they started."""
-        costs: dict[int, float] = {}
-        for agent in self.main.agents if self.agent is None else ():
-            costs[agent.turn] = costs.get(agent.turn, 0.0) + agent.cost_usd
-        return costs
+        return self.main.sum_agent_costs() if self.agent is None else {}
 
     @property
     def compactions(self) -> dict[str, int]:

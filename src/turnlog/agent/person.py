@@ -32,6 +32,11 @@ class Person(Protocol):
         """
         ...
 
+    @property
+    def fills_in_forms(self) -> bool:
+        """Whether MCP servers may ask this person for data."""
+        ...
+
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
     ) -> PermissionAnswer:
@@ -47,6 +52,7 @@ class Nobody:
     """Stands in for the person in print mode, where nobody can answer."""
 
     answers_background_agents = True
+    fills_in_forms = False
 
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None

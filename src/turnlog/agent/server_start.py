@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.agent.conversation import build_reminder
+from turnlog.agent.person import Person
 from turnlog.agent.settings import Settings
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.start_options import StartOptions
+from turnlog.agent.tools.tool import Question
 from turnlog.agent.unsupported_features import may_have_servers
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ class ServerStart(NamedTuple):
             sources=self.options.sources,
         )
 
-    def connect_servers(self, setup: AgentSetup) -> list[str]:
+    def connect_servers(self, setup: AgentSetup, person: Person) -> list[str]:
         """Connect to the MCP servers of a session and return what went wrong."""
         if not self.options.mcp_configs and not self.plugins and not may_have_servers(self.root, self.config_dir):
             return []
@@ -57,7 +60,7 @@ class ServerStart(NamedTuple):
             from turnlog.agent.key_shield import build_child_environment
             from turnlog.agent.mcp_servers.server_pool import ServerPool
 
-            setup.servers = pool = ServerPool()
+            setup.servers = pool = ServerPool(partial(_ask_person, person) if person.fills_in_forms else None)
             pool.connect_all(outside, self.cwd, build_child_environment(setup.environ))
             if self.options.tools is None:
                 setup.tools = {**setup.tools, **pool.tools}
@@ -66,3 +69,8 @@ class ServerStart(NamedTuple):
             failed = [one for one in pool.statuses.values() if one.problem]
             problems += [f"{one.config.where}: MCP server {one.config.name!r}: {one.problem}" for one in failed]
         return problems
+
+
+def _ask_person(person: Person, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let a person fill in the form of a server; a form that nobody sees is cancelled."""
+    return person.answer(Question("form", asked)) or {"action": "cancel"}

@@ -106,7 +106,7 @@ class SessionStarter:
             record.path, self.cwd, self.data / "locks", is_new=found is None or record.path != found.path
         )
         try:
-            problems = self._create_server_start(options, settings, plugins).connect_servers(setup)
+            problems = self._create_server_start(options, settings, plugins).connect_servers(setup, person)
             loop = build_loop(setup, record, found, watch, person)
             if options.output_schema is not None:
                 loop.require_output(options.output_schema, "--json-schema")

@@ -65,6 +65,7 @@ class Console:
     """A person at a terminal and the session that they are working in."""
 
     answers_background_agents = False
+    fills_in_forms = True
 
     def __init__(
         self, starter: SessionStarter, options: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
@@ -267,12 +268,18 @@ class Console:
         return self._work.ask_in_main_thread(self._session, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask the person a question from the model, or ask them to approve a plan."""
+        """Ask the person a question from the model or a server, or ask them to approve a plan."""
         work, screen = self._work, self._screen
+        if question.kind == "form" and not work.is_busy:
+            return None  # between turns, the person is typing
         given = (question.arguments, work.read_answer, screen.write_lines, screen.look)
 
         def ask() -> Mapping[str, Any] | None:
             screen.start_part("question")
+            if question.kind == "form":
+                from turnlog.agent.console.server_form import ask_server_form  # few servers ask
+
+                return ask_server_form(*given)
             if question.kind != "plan":
                 return person_questions.ask_questions(*given)
             from turnlog.agent.console.plan_review import ask_plan_approval, edit_plan  # few sessions have plans

@@ -82,6 +82,11 @@ class TurnWorker:
             raise errors[0]
         return not errors
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn is running."""
+        return self._cancel is not None
+
     def ask_in_main_thread(self, session: StartedSession, question: Callable[[], Value], reason: str) -> Value:
         """Have the main thread ask a question, and wait for the answer; called from the turn's thread."""
         pending = _PendingQuestion(question)
@@ -122,6 +127,8 @@ class TurnWorker:
     def _restore_typed(self, session: StartedSession, cancel: Cancel) -> None:
         """Clean up after a turn; if it was interrupted, put queued prompts back into the draft."""
         self._cancel = None
+        while self._questions:
+            self._questions.popleft().withdraw()
         self._screen.show_activity(None)
         self._screen.show_typed("")
         self._screen.finish_line()
@@ -177,6 +184,11 @@ class _PendingQuestion(Generic[Value]):
         self.done = threading.Event()
         self.value: list[Value] = []
         self.error: BaseException | None = None
+
+    def withdraw(self) -> None:
+        """Release the thread that waits for an answer, which nobody needs any more."""
+        self.error = RequestCancelled("cancelled")
+        self.done.set()
 
     def ask_and_release(self) -> None:
         """Ask the question and release the thread that is waiting for the answer."""

@@ -25,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from turnlog._version import __version__
 from turnlog.agent.mcp_servers.server_config import ServerConfig
-from turnlog.agent.mcp_servers.server_link import Object, ServerFailure
+from turnlog.agent.mcp_servers.server_link import Object, QuestionAsker, ServerFailure
 from turnlog.model.cancel import Cancel
 
 CLOSE_TIMEOUT_SECONDS = 5.0
@@ -54,9 +54,16 @@ class RemoteLink:
     """A connection to one server."""
 
     def __init__(
-        self, config: ServerConfig, loop: ServerLoop, root: Path, environ: Mapping[str, str], seconds: float
+        self,
+        config: ServerConfig,
+        loop: ServerLoop,
+        root: Path,
+        environ: Mapping[str, str],
+        seconds: float,
+        ask: QuestionAsker | None = None,
     ) -> None:
         self.config = config
+        self._ask = ask
         self.instructions = ""
         self._loop = loop
         self._root = root
@@ -85,7 +92,13 @@ class RemoteLink:
             async with AsyncExitStack() as opened:
                 transport = await self._open_transport(opened)
                 client = await opened.enter_async_context(
-                    Client(transport, mode="legacy", read_timeout_seconds=None, client_info=_describe_client())
+                    Client(
+                        transport,
+                        mode="legacy",
+                        read_timeout_seconds=None,
+                        client_info=_describe_client(),
+                        elicitation_callback=self._answer_question if self._ask is not None else None,
+                    )
                 )
                 self._client, self.instructions = client, str(client.instructions or "")
                 ready.set_result(None)
@@ -97,6 +110,30 @@ class RemoteLink:
                 raise
         finally:
             self._client = None
+
+    async def _answer_question(self, context: Any, params: Any) -> Any:
+        """Pass a question of the server on to the person, who takes their time in another thread."""
+        from mcp.types import ElicitResult
+
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Object] = loop.create_future()
+        question = {**_to_object(params), "server": self.config.name}
+
+        def settle(answer: Object) -> None:
+            if not answered.done():
+                answered.set_result(answer)
+
+        def ask() -> None:
+            answer: Object = {"action": "cancel"}
+            with suppress(Exception):  # the person has left or ended the turn
+                answer = self._ask(question) if self._ask is not None else answer
+            with suppress(RuntimeError):  # the loop has ended in the meantime
+                loop.call_soon_threadsafe(settle, answer)
+
+        threading.Thread(
+            target=ask, name="mcp question", daemon=True
+        ).start()  # the end of the client waits for no answer
+        return ElicitResult.model_validate(await answered)
 
     async def _open_transport(self, opened: AsyncExitStack) -> Any:
         config = self.config

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from turnlog.agent.mcp_servers.server_config import ServerConfig
 from turnlog.model.cancel import Cancel
 
 Object = Mapping[str, Any]
+QuestionAsker = Callable[[Object], Object]
+"""Asks the person what a server wants to know (elicitation), and returns their action and the content of the form."""
 
 
 class ServerFailure(Exception):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.agent.mcp_servers.server_config import ServerConfig, normalize_name
-from turnlog.agent.mcp_servers.server_link import Object, ServerFailure, ServerLink
+from turnlog.agent.mcp_servers.server_link import Object, QuestionAsker, ServerFailure, ServerLink
 from turnlog.agent.mcp_servers.server_results import limit_output, read_resource_text
 from turnlog.agent.mcp_servers.server_tool import ServerTool
 from turnlog.agent.tools.command_file import CommandFile
@@ -41,7 +41,8 @@ class ServerStatus(NamedTuple):
 class ServerPool:
     """The connections of one session."""
 
-    def __init__(self) -> None:
+    def __init__(self, ask: QuestionAsker | None = None) -> None:
+        self._ask = ask
         self.tools: dict[str, Tool] = {}
         self.prompts: dict[str, CommandFile] = {}
         self.statuses: dict[str, ServerStatus] = {}
@@ -61,7 +62,7 @@ class ServerPool:
             return
         self._loop = self._loop or ServerLoop()
         seconds = read_connect_seconds(environ)
-        links = [RemoteLink(config, self._loop, root, environ, seconds) for config in configs]
+        links = [RemoteLink(config, self._loop, root, environ, seconds, self._ask) for config in configs]
 
         def connect(link: RemoteLink) -> list[Object]:
             link.connect()

@@ -33,6 +33,7 @@ class ProgramPerson:
     """Asks a program, or a tool of an MCP server."""
 
     answers_background_agents = True
+    fills_in_forms = False
 
     def __init__(self) -> None:
         self.send_question: QuestionSender = lambda _: {"behavior": "deny", "message": "Nobody can answer yet."}

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """A question to the person during a turn (AskUserQuestion, ExitPlanMode)."""
+    """A question to the person during a turn (AskUserQuestion, ExitPlanMode, or a form of an MCP server)."""
 
     kind: str
-    """`question` or `plan`."""
+    """`question`, `plan` or `form`."""
     arguments: Object
-    """The model's input: the questions with their options, or the plan."""
+    """The model's input (the questions with their options, or the plan), or the server's request."""
     call: str = ""
     """The id of the call that asks."""
 

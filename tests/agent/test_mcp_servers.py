@@ -230,7 +230,7 @@ def test_the_administrator_decides_about_servers(tmp_path: Path, policy: Json, n
 @pytest.mark.parametrize(
     "value",
     [5, {}, {"type": "pigeon", "url": "x"}, {"url": "file:///etc/passwd"}, {"command": "x", "args": "y"},
-     {"url": "http://x", "headersHelper": "y"}, {"command": "${NOPE}"}],
+     {"url": "http://x", "headersHelper": 5}, {"command": "x", "headersHelper": "y"}, {"command": "${NOPE}"}],
 )  # fmt: skip
 def test_what_cannot_start_is_named(tmp_path: Path, value: Any) -> None:
     settings = load_settings(tmp_path, tmp_path / "config", is_trusted=True, managed=tmp_path / "none")

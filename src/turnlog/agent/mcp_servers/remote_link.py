@@ -24,6 +24,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from turnlog._version import __version__
+from turnlog.agent.mcp_servers.headers_helper import fetch_headers
 from turnlog.agent.mcp_servers.server_config import ServerConfig
 from turnlog.agent.mcp_servers.server_link import Object, QuestionAsker, ServerFailure
 from turnlog.model.cancel import Cancel
@@ -143,10 +144,11 @@ class RemoteLink:
             return stdio_client(
                 StdioServerParameters(command=config.command, args=list(config.args), env=environ, cwd=self._root), null
             )
+        headers = await asyncio.to_thread(fetch_headers, config, self._root, self._environ)
         if config.kind == "sse":
-            return sse_client(config.url, headers=dict(config.headers))
+            return sse_client(config.url, headers=headers)
         timeout = httpx2.Timeout(self._seconds, read=None)
-        client = await opened.enter_async_context(httpx2.AsyncClient(headers=dict(config.headers), timeout=timeout))
+        client = await opened.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=timeout))
         return streamable_http_client(config.url, http_client=client)
 
     def send(self, method: str, params: Object, cancel: Cancel | None = None, seconds: float | None = None) -> Object:

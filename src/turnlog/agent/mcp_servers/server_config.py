@@ -50,6 +50,8 @@ class ServerConfig(Struct, frozen=True):
     env: dict[str, str] = {}
     url: str = ""
     headers: dict[str, str] = {}
+    headers_helper: str = ""
+    """A command that prints further headers for each connection."""
 
     @property
     def prefix(self) -> str:
@@ -181,9 +183,9 @@ def _read_config(name: str, scope: str, where: str, value: Any, environ: Mapping
     kind = _KINDS.get(str(value.get("type") or ("http" if value.get("url") else "stdio")))
     if kind is None:
         return f"turnlog does not know servers of type {str(value.get('type'))[:40]!r}"
-    if value.get("headersHelper"):
-        return "turnlog does not support headersHelper"
-    texts = {key: value.get(key) or "" for key in ("command", "url")}
+    texts = {key: value.get(key) or "" for key in ("command", "url", "headersHelper")}
+    if not isinstance(texts["headersHelper"], str) or (texts["headersHelper"] and kind == "stdio"):
+        return "its headersHelper is malformed, or it is not a server that answers over HTTP"
     lists, maps = value.get("args") or [], {key: value.get(key) or {} for key in ("env", "headers")}
     needed = "command" if kind == "stdio" else "url"
     if not isinstance(texts[needed], str) or not texts[needed]:
@@ -205,6 +207,7 @@ def _read_config(name: str, scope: str, where: str, value: Any, environ: Mapping
         {str(key): expand(one) for key, one in maps["env"].items()},
         expand(texts["url"]),
         {str(key): expand(one) for key, one in maps["headers"].items()},
+        texts["headersHelper"],
     )
     if missing:
         return f"the environment variable {missing[0]} is not set"

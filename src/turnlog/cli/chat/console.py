@@ -101,6 +101,7 @@ def _ask_server(server: ServerConfig, screen: ConsoleScreen, ask: Callable[[str]
     screen.write_prose(
         f"{make_visible(server.where)} defines the MCP server {make_visible(server.name)!r}:",
         f"  {make_visible(what)}",
+        *([f"  with headers printed by: {make_visible(server.headers_helper)}"] if server.headers_helper else []),
         "It runs with your rights, and its tools and texts reach the model.",
     )
     said = ask("  y: start it, now and later   n: never start it   [y/n] ")

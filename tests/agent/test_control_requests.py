@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import os
 import re
 import signal
 from collections.abc import Callable, Iterator
@@ -42,7 +40,6 @@ def test_every_request_is_answered_even_without_its_fields(desk: MakeDesk) -> No
     assert answers.keys() == set(names)
     failed = {name for name, answer in answers.items() if answer["subtype"] == "error"}
     needed = {"set_permission_mode", "rewind_files", "rename_session", "mcp_reconnect", "mcp_toggle"}
-    needed |= {"read_file", "seed_read_state"}
     assert failed == {*needed, "unheard_of"}
     assert answers["unheard_of"]["error_code"] == "unsupported_request"
 
@@ -207,75 +204,3 @@ def test_a_server_that_fails_or_is_forbidden_is_named(desk: MakeDesk) -> None:
     talk.end()
     assert errors.keys() == {"gone", "bad"}
     assert "forbids" in errors["bad"]
-
-
-def test_a_program_reads_only_what_the_model_may_read_without_asking(desk: MakeDesk) -> None:
-    here = desk(script("One."))
-    here.trust()
-    (here.config / "settings.json").write_text(json.dumps({"permissions": {"deny": ["Read(.env)"]}}))
-    for path in (here.base / "outside.txt", here.cwd / ".env", here.cwd / "a.txt"):
-        path.write_bytes(b"caf\xc3\xa9\xff\n")
-    (here.cwd / "link.txt").symlink_to(here.base / "outside.txt")
-    os.mkfifo(here.cwd / "pipe")
-    names = [".env", "link.txt", "../outside.txt", str(here.base / "outside.txt"), "pipe", "none.txt", ".", "a\0b"]
-    asked: dict[str, Json] = {name: {"path": name} for name in (*names, "a.txt")}
-    asked |= {
-        "cut": {"path": str(here.cwd / "a.txt"), "max_bytes": 3},
-        "exact": {"path": "a.txt", "encoding": "base64"},
-    }
-    answers = list_answers(fed(here, *(control(key, subtype="read_file", **more) for key, more in asked.items())))
-    assert {name: answers[name]["error"] for name in names} == {name: f"read denied: {name}" for name in names}
-    whole, cut, exact = (answers[key]["response"] for key in ("a.txt", "cut", "exact"))
-    assert (whole["contents"], whole["lossy"], whole["absPath"]) == ("caf\u00e9\ufffd\n", True, str(here.cwd / "a.txt"))
-    assert (cut["contents"], cut["truncated"]) == ("caf", True)
-    assert base64.b64decode(exact["contents"]) == b"caf\xc3\xa9\xff\n"
-
-
-@pytest.mark.parametrize("is_current", [True, False])
-def test_a_file_that_a_program_has_seen_counts_as_read_unless_it_changed(desk: MakeDesk, is_current: bool) -> None:
-    here = desk(script("placeholder"))
-    here.trust()
-    path = here.cwd / "a.txt"
-    path.write_text("one\n")
-    edit = call("Edit", file_path=str(path), old_string="one", new_string="two")
-    here.mock.scenario.conversations[0]["replies"] = [reply(edit), "Done."]
-    mtime = path.stat().st_mtime_ns // 1_000_000 - (not is_current)
-    seeded = control("a", subtype="seed_read_state", path=str(path), mtime=mtime)
-    fed(here, seeded, user("go"), more=("--permission-mode", "acceptEdits"))
-    assert path.read_text() == ("two\n" if is_current else "one\n")
-
-
-def test_a_program_changes_settings_during_a_session(desk: MakeDesk) -> None:
-    touch = reply(call("Bash", command="touch made", description="x"))
-    here = desk(script(touch, "One.", touch, "Two.", touch, "Three."))
-    here.trust()
-    talk = Talk(here, "--model", "sonnet")
-
-    def apply(settings: Any) -> Any:
-        talk.say(control("s", subtype="apply_flag_settings", settings=settings))
-        return talk.until("control_response")["response"]
-
-    def run_turn() -> bool:
-        talk.say(user("go"))
-        talk.until("result")
-        is_made = (here.cwd / "made").exists()
-        (here.cwd / "made").unlink(missing_ok=True)
-        return is_made
-
-    for wrong in (
-        {"model": "haiku", "permissions": 5},
-        {"model": "haiku", "permissions": {"allow": "Bash"}},
-        {"model": "haiku", "permissions": {"defaultMode": "bypassPermissions"}},
-        {"model": "haiku", "hooks": {}},
-        {"effortLevel": "enormous"},
-    ):
-        assert "nothing was applied" in apply(wrong)["error"]
-    assert apply({"model": "haiku", "permissions": {"allow": ["Bash(touch:*)"]}})["subtype"] == "success"
-    assert run_turn()
-    assert "haiku" in here.requests[-1]["model"]
-    apply({"model": None, "permissions": {"deny": ["Bash(rm:*)"]}})  # replaces the rules, and restores the model
-    assert not run_turn()
-    assert "sonnet" in here.requests[-1]["model"]
-    apply({"permissions": None})
-    assert not run_turn()
-    assert talk.end() == 0

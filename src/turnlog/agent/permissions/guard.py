@@ -18,7 +18,7 @@ from turnlog.agent.permissions.rules import (
     matches_host,
     matches_name,
 )
-from turnlog.agent.settings import PermissionMode, Settings, SettingsLayer, add_rules
+from turnlog.agent.settings import PermissionMode, Settings, add_rules
 from turnlog.agent.tools.call_result import Workspace
 from turnlog.errors import UsageError
 
@@ -53,8 +53,6 @@ class SettingsGuard:
         self.further = tuple(further)
         self._session_rules: list[str] = []
         self._turn_rules: list[str] = []
-        self._program_layer: SettingsLayer | None = None
-        """The permissions that a program has set during the session."""
         self.free_skills: frozenset[str] = frozenset()
         """Skills that only give the model text and so need no permission."""
 
@@ -130,13 +128,6 @@ class SettingsGuard:
     def add_session_settings(self, permissions: Mapping[str, Any], place: Workspace) -> None:
         """Apply rules of any kind, or working folders, until the client exits."""
         self.settings = self.settings.with_flags({"permissions": permissions}, place.root)
-        self._apply_added_rules(place)
-
-    def replace_program_permissions(self, permissions: Mapping[str, Any], place: Workspace) -> None:
-        """Replace the rules and working folders that a program has set during the session."""
-        layers = [layer for layer in self.settings.layers if layer is not self._program_layer]
-        self._program_layer = SettingsLayer("flags", "apply_flag_settings", {"permissions": permissions}, place.root)
-        self.settings = Settings((self._program_layer, *layers), self.settings.is_trusted, self.settings.warnings)
         self._apply_added_rules(place)
 
     def _apply_added_rules(self, place: Workspace) -> None:

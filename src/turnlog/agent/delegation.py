@@ -119,7 +119,8 @@ class Delegation(NamedTuple):
         job = self._prepare_job(call, assignment, is_background=is_background)
         if is_background:
             return self._run_in_background(job)
-        return _build_result(job, self._run_job(job, cancel, progress), job.inner.usage)
+        report = self._run_job(job, cancel, progress)
+        return self._build_launch_result(job) if report is None else _build_result(job, report, job.inner.usage)
 
     def run_skill(
         self, call: str, command: CommandFile, text: str, cancel: Cancel, progress: Callable[[Object], None]
@@ -129,34 +130,33 @@ class Delegation(NamedTuple):
         about = f"/{command.name}"
         assignment = AgentAssignment(kind, text, about, command.model or "", command.allowed, is_meta=True)
         job = self._prepare_job(call, assignment, is_background=False)
-        return self._run_job(job, cancel, progress).text, job.id
+        report = self._run_job(job, cancel, progress)
+        return (f"The skill goes on in the background (agentId: {job.id})." if report is None else report.text), job.id
 
-    def _run_job(self, job: AgentJob, cancel: Cancel, progress: Callable[[Object], None]) -> AgentReport:
+    def _run_job(self, job: AgentJob, cancel: Cancel, progress: Callable[[Object], None]) -> AgentReport | None:
+        """Run a sub-agent and return its report, or None if it was moved to the background."""
         job.report_progress = progress
         self.watch(job.build_start_event(is_background=False))
-        report = AgentReport("killed", "interrupted")
+        report: AgentReport | None = AgentReport("killed", "interrupted")
         try:
-            ended = job.run(cancel)
-            report = job.build_report(ended)
+            report = self.background.run_agent(job.build_agent(), job.run_for, cancel)
         finally:
-            self.watch(TaskEnded(job.id, job.call, report.status, report.text, str(job.record.path), report.usage))
-        if ended.reason == "interrupted":
+            if report is not None:
+                self.watch(TaskEnded(job.id, job.call, report.status, report.text, str(job.record.path), report.usage))
+        if report is None:
+            job.detach()
+        elif job.end_reason == "interrupted":
             raise RequestCancelled("cancelled")
-        if ended.reason == "error":
-            raise ToolError(ended.text)
+        elif job.end_reason == "error":
+            raise ToolError(report.text)
         return report
 
     def _run_in_background(self, job: AgentJob) -> CallResult:
-        agent = BackgroundAgent(job.id, job.call, job.description, job.kind.name, job.record.path)
         self.watch(job.build_start_event(is_background=True))
+        self.background.start_agent(job.build_agent(), job.run_for)
+        return self._build_launch_result(job)
 
-        def work(agent: BackgroundAgent) -> AgentReport:
-            try:
-                return job.build_report(job.run(agent.cancel))
-            except Exception as error:  # noqa: BLE001 - the model and the person must hear of it
-                return AgentReport("failed", str(error))
-
-        self.background.start_agent(agent, work)
+    def _build_launch_result(self, job: AgentJob) -> CallResult:
         structured = {
             "isAsync": True,
             "status": "async_launched",
@@ -164,10 +164,10 @@ class Delegation(NamedTuple):
             "description": job.description,
             "resolvedModel": job.model,
             "prompt": job.prompt,
-            "outputFile": str(agent.path),
+            "outputFile": str(job.record.path),
             "canReadOutputFile": True,
         }
-        text = _LAUNCH_TEMPLATE.format(agent=job.id, path=agent.path)
+        text = _LAUNCH_TEMPLATE.format(agent=job.id, path=job.record.path)
         return CallResult([{"type": "text", "text": text}], structured)
 
     def _prepare_job(self, call: str, assignment: AgentAssignment, *, is_background: bool) -> AgentJob:
@@ -178,7 +178,7 @@ class Delegation(NamedTuple):
         record = self.record.create_agent_record(
             call, agent_id, kind.name, prompt, description=description, is_meta=assignment.is_meta
         )
-        job = AgentJob(agent_id, call, description, prompt, kind, setup.name, record, self.watch)
+        job = AgentJob(agent_id, call, description, prompt, kind, setup, record, self.watch)
         conversation = AgentConversation([{"role": "user", "content": prompt}], self.conversation.preface)
         for text in self._collect_skills(kind):
             record.write_prompt([{"type": "text", "text": text}], meta=True)
@@ -248,7 +248,7 @@ class AgentJob:
         description: str,
         prompt: str,
         kind: AgentType,
-        model: str,
+        setup: AgentSetup,
         record: SessionRecord,
         watch: Callable[[TurnEvent], None],
     ) -> None:
@@ -257,19 +257,30 @@ class AgentJob:
         self.description = description
         self.prompt = prompt
         self.kind = kind
-        self.model = model
+        self.model = setup.name
+        self.end_reason = ""
         self.record = record
         self.report_progress: Callable[[Object], None] = lambda _: None
+        self._setup = setup
         self._watch = watch
         self._began = time.monotonic()
         self._uses = 0
 
-    def run(self, cancel: Cancel) -> TurnEnded:
+    def build_agent(self) -> BackgroundAgent:
+        return BackgroundAgent(self.id, self.call, self.description, self.kind.name, self.record.path)
+
+    def run_for(self, agent: BackgroundAgent) -> AgentReport:
         """Run the sub-agent until it has produced its report."""
-        self.inner.begin_agent(cancel)
-        ended = self.inner.run_to_rest(cancel)
+        self.inner.begin_agent(agent.cancel)
+        ended = self.inner.run_to_rest(agent.cancel)
         self.record.finish_agent()
-        return ended
+        self.end_reason = ended.reason
+        return self._build_report(ended)
+
+    def detach(self) -> None:
+        """Separate the sub-agent from the call that no longer waits for it."""
+        self._setup.place = replace(self._setup.place)  # its commands must not change the session's folder
+        self.report_progress = lambda _: None
 
     def watch_event(self, event: TurnEvent) -> None:
         """Count calls, report progress, and pass an event of the sub-agent on."""
@@ -286,7 +297,7 @@ class AgentJob:
         about = self.description or self.kind.name
         return TaskStarted(self.id, self.call, about, "local_agent", is_background, self.kind.name, self.prompt)
 
-    def build_report(self, ended: TurnEnded) -> AgentReport:
+    def _build_report(self, ended: TurnEnded) -> AgentReport:
         status = _STATUSES_BY_REASON.get(ended.reason, "completed")
         text = ended.text or "(no report)"
         if ended.reason == "max_turns":

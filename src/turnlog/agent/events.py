@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.agent.tools.call_result import CallResult
-from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
+from turnlog.agent.tools.task_events import TaskEnded, TaskMoved, TaskProgressed, TaskStarted
 from turnlog.model.events import ModelEvent as ModelEvent
 
 Object = Mapping[str, Any]
@@ -141,6 +141,7 @@ TurnEvent = (
     | CallEnded
     | CallDenied
     | TaskStarted
+    | TaskMoved
     | TaskProgressed
     | TaskEnded
     | ConversationCompacted

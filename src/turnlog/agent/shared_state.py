@@ -12,7 +12,7 @@ from turnlog.agent.tools.call_result import Object
 from turnlog.agent.tools.notices import NoticeQueue
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
-from turnlog.agent.tools.task_events import TaskEnded, TaskStarted
+from turnlog.agent.tools.task_events import TaskEnded, TaskMoved, TaskStarted
 from turnlog.agent.tools.task_list import TaskList
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class SharedState:
         self.history: FileHistory | None = None
         """The copies of changed files; None if none are made."""
 
-    def announce_tasks(self, tell: Callable[[TaskStarted | TaskEnded], object]) -> None:
-        """Report the starts and ends of background tasks to the session's watcher."""
+    def announce_tasks(self, tell: Callable[[TaskStarted | TaskMoved | TaskEnded], object]) -> None:
+        """Report the starts, moves and ends of background tasks to the session's watcher."""
         self.shells.tell = self.agents.tell = tell
 
     def collect_news(self) -> Iterator[str]:

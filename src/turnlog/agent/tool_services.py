@@ -126,6 +126,7 @@ class ToolServices:
             progress=progress,
             todos=self._actor.shared.todos,
             keep_before_change=partial(self._keep_before_change, call),
+            agent=self._actor.agent,
             is_unreadable=self.setup.guard.build_unreadable_check(place),
         )
 

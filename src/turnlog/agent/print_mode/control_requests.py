@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from turnlog._version import __version__
 from turnlog.agent.briefing.system_prompt import build_system_prompt
+from turnlog.agent.delegation import may_run_in_background
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode import session_facts
@@ -157,6 +158,14 @@ class ControlRequests:
             self._loop.shared.tasks.stop_task(str(request.get("task_id")))
         return {}
 
+    def move_to_background(self, request: Object) -> Json:
+        """Let what the turn waits for go on in the background."""
+        if not may_run_in_background(self._loop.setup.environ):
+            raise TurnlogError("Background tasks are disabled in this session.")
+        call = request.get("tool_use_id")
+        is_moved = self._loop.shared.tasks.move_to_background(call if isinstance(call, str) else None)
+        return {"backgrounded": is_moved} if isinstance(call, str) else {}
+
     def rename_session(self, request: Object) -> Json:
         title = request.get("title")
         if not isinstance(title, str) or not title.strip():
@@ -196,6 +205,7 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "set_max_thinking_tokens": ControlRequests.set_max_thinking_tokens,
     "rewind_files": ControlRequests.rewind_files,
     "stop_task": ControlRequests.stop_task,
+    "background_tasks": ControlRequests.move_to_background,
     "rename_session": ControlRequests.rename_session,
     "get_context_usage": lambda one, _: session_facts.describe_context(one._loop),
     "get_usage": lambda one, _: session_facts.describe_spending(one._loop),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
+from turnlog.agent.tools.task_events import TaskEnded, TaskMoved, TaskProgressed, TaskStarted
 
 Json = dict[str, Any]
 
@@ -19,9 +19,13 @@ class TaskLines:
         self._running: dict[str, TaskStarted] = {}
         """Those that run in the background."""
 
-    def build_lines(self, event: TaskStarted | TaskProgressed | TaskEnded) -> Iterator[Json]:
+    def build_lines(self, event: TaskStarted | TaskMoved | TaskProgressed | TaskEnded) -> Iterator[Json]:
         if isinstance(event, TaskStarted):
             yield from self._build_start_lines(event)
+        elif isinstance(event, TaskMoved):
+            self._running[event.task] = self._tasks[event.task]
+            yield self._build_list_line()
+            yield _build_update_line(event.task, {"is_backgrounded": True})
         elif isinstance(event, TaskProgressed):
             yield {
                 **_build_head("task_progress", event),
@@ -63,8 +67,7 @@ class TaskLines:
             yield {"type": "user", "message": message, **around, **self.describe_agent(event.call)}
 
     def _build_end_lines(self, event: TaskEnded) -> Iterator[Json]:
-        head = {"type": "system", "subtype": "task_updated", "task_id": event.task}
-        yield {**head, "patch": {"status": event.status, "end_time": round(time.time() * 1000)}}
+        yield _build_update_line(event.task, {"status": event.status, "end_time": round(time.time() * 1000)})
         yield {
             **_build_head("task_notification", event),
             "status": "stopped" if event.status == "killed" else event.status,
@@ -86,6 +89,10 @@ class TaskLines:
             for task in self._running.values()
         ]
         return {"type": "system", "subtype": "background_tasks_changed", "tasks": tasks}
+
+
+def _build_update_line(task: str, patch: Json) -> Json:
+    return {"type": "system", "subtype": "task_updated", "task_id": task, "patch": patch}
 
 
 def _build_head(subtype: str, event: TaskStarted | TaskProgressed | TaskEnded) -> Json:

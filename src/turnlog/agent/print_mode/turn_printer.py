@@ -36,7 +36,7 @@ from turnlog.agent.record.line_bodies import (
 )
 from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
 from turnlog.agent.tools.call_result import to_object
-from turnlog.agent.tools.task_events import TaskEnded, TaskProgressed, TaskStarted
+from turnlog.agent.tools.task_events import TaskEnded, TaskMoved, TaskProgressed, TaskStarted
 from turnlog.session.usage.prices import PricedTokens, find_context_window, find_price
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class TurnPrinter:
         elif isinstance(event, EntryWritten):
             about = self._tasks.describe_agent(event.agent)
             yield from ({**line, **about} for line in _build_entry_lines(event.entry, event.agent))
-        elif isinstance(event, TaskStarted | TaskProgressed | TaskEnded):
+        elif isinstance(event, TaskStarted | TaskMoved | TaskProgressed | TaskEnded):
             yield from self._tasks.build_lines(event)
 
     def _build_result(self, ended: TurnEnded) -> Json:

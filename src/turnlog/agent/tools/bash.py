@@ -115,6 +115,7 @@ class Bash(DescribedTool):
             cwd=context.place.cwd,
             environ=build_command_environment(context.environ),
             description=arguments.get("description") or "",
+            is_of_agent=context.agent is not None,
         )
         if arguments.get("run_in_background"):
             limit = _read_timeout_ms(arguments, DEFAULT_BACKGROUND_MS, MAX_BACKGROUND_MS)
@@ -122,6 +123,8 @@ class Bash(DescribedTool):
         limit = _read_timeout_ms(arguments, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
         if _wait_for_end(shell, context, limit / 1000):
             return _build_finished_result(shell, context, reset_note)
+        if shell.is_moved:
+            return _build_background_result(shell, context, DEFAULT_BACKGROUND_MS)
         if begins_with_pause(shell.command):
             return _build_timeout_result(shell, limit)
         return _build_background_result(shell, context, MAX_TIMEOUT_MS, limit)
@@ -154,11 +157,11 @@ def _read_timeout_ms(arguments: Object, default: int, longest: int) -> int:
 
 
 def _wait_for_end(shell: Shell, context: CallContext, seconds: float) -> bool:
-    """Wait for the command to end and report progress; return False if time runs out."""
+    """Wait for the command and report progress; return False if it goes on, out of time or in the background."""
     process = shell.process
     try:
         with context.cancel.on_cancel(process.kill):
-            while not process.ended.wait(
+            while not shell.awaited.wait(
                 max(0.0, min(_choose_report_interval(process.seconds), seconds - process.seconds))
             ):
                 if process.seconds >= seconds:
@@ -171,7 +174,7 @@ def _wait_for_end(shell: Shell, context: CallContext, seconds: float) -> bool:
         process.ended.wait(2 * KILL_GRACE_SECONDS)
         shell.remove_files()
         raise
-    return True
+    return not shell.is_moved
 
 
 def _choose_report_interval(elapsed: float) -> float:
@@ -264,7 +267,10 @@ def _build_timeout_result(shell: Shell, limit: int) -> CallResult:
 def _build_background_result(shell: Shell, context: CallContext, limit: int, waited: int | None = None) -> CallResult:
     structured = _build_structured_result(noOutputExpected=False, backgroundTaskId=shell.id)
     output = ""
-    if waited is None:
+    if shell.is_moved:
+        text = f"Command was manually backgrounded by user with ID: {shell.id}. "
+        structured["backgroundedByUser"] = True
+    elif waited is None:
         text = f"Command running in background with ID: {shell.id}. "
     else:
         text = (

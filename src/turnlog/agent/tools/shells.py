@@ -27,7 +27,7 @@ _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
 class Shell:
     """A command that the session runs."""
 
-    def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
+    def __init__(self, command: str, call: str, description: str, folder: Path, *, is_of_agent: bool) -> None:
         import secrets  # imported late, as below: many sessions run no command
 
         self.id = "b" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
@@ -39,10 +39,16 @@ class Shell:
         """The file that contains the output."""
         self.cwd_path = folder / f"{self.id}.cwd"
         """The file in which the command records its last folder."""
+        self.is_of_agent = is_of_agent
+        """Whether a sub-agent runs it."""
         self.shown = 0
         """The number of bytes that the model has seen."""
         self.stopped = ""
         """Why the command was stopped: `model`, `limit`, `client` or, as the client exits, `exit`; or empty."""
+        self.is_moved = False
+        """Whether the person or the program moved it to the background while a call waited for it."""
+        self.awaited = threading.Event()
+        """Set when the command has ended or was moved, so that no call has to wait any longer."""
         self.process: ShellProcess
 
     @property
@@ -89,6 +95,8 @@ class Shells:
         self.folder = folder
         self.notices = notices
         self._background: dict[str, Shell] = {}
+        self._foreground: dict[str, Shell] = {}
+        """The commands that a call waits for."""
         self._limits: list[threading.Timer] = []
         self._notified: set[str] = set()
         self._settled: set[str] = set()
@@ -100,27 +108,53 @@ class Shells:
         """A script that sets variables for every command, written by hooks at the start of the session."""
 
     def start_shell(
-        self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = ""
+        self,
+        command: str,
+        *,
+        call: str,
+        cwd: Path,
+        environ: Mapping[str, str],
+        description: str = "",
+        is_of_agent: bool = False,
     ) -> Shell:
         """Start a command; the caller either waits for it or calls `keep_in_background`."""
         from shlex import quote
 
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shell = Shell(command, call, description, self.folder)
+        shell = Shell(command, call, description, self.folder, is_of_agent=is_of_agent)
         shell.path.touch(mode=0o600, exist_ok=False)
         load = f". {quote(str(self.environment_file))}\n" if self.environment_file else ""
         script = f"{load}eval {quote(command)} && pwd -P >| {quote(str(shell.cwd_path))}"
-        then = partial(self._queue_end_notice, shell)
+        then = partial(self._finish_shell, shell)
         try:
-            shell.process = ShellProcess(script, cwd=cwd, environ=environ, output=shell.path, then=then)
+            with self._lock:  # so that it can be moved to the background from the moment it runs
+                shell.process = ShellProcess(script, cwd=cwd, environ=environ, output=shell.path, then=then)
+                self._foreground[shell.id] = shell
         except BaseException:
             shell.remove_files()
             raise
         return shell
 
+    def move_to_background(self, call: str | None) -> bool:
+        """Move the command of a call to the background, or all that the session itself waits for.
+
+        Return whether there was any."""
+        with self._lock:
+            found = [
+                shell
+                for shell in self._foreground.values()
+                if not (shell.process.ended.is_set() or shell.is_moved)
+                and (shell.call == call if call is not None else not shell.is_of_agent)
+            ]
+            for shell in found:
+                shell.is_moved = True
+                shell.awaited.set()
+        return bool(found)
+
     def keep_in_background(self, shell: Shell, limit: float) -> None:
         """Let a command continue in the background for at most `limit` seconds."""
         with self._lock:
+            self._foreground.pop(shell.id, None)
             self._background[shell.id] = shell
         self.tell(TaskStarted(shell.id, shell.call, shell.description or shell.command, "local_bash"))
         timer = threading.Timer(limit, shell.stop, ("limit",))
@@ -151,6 +185,12 @@ class Shells:
         until = time.monotonic() + 2 * KILL_GRACE_SECONDS
         for shell in running:
             shell.process.ended.wait(max(0.0, until - time.monotonic()))
+
+    def _finish_shell(self, shell: Shell) -> None:
+        with self._lock:
+            self._foreground.pop(shell.id, None)
+        shell.awaited.set()
+        self._queue_end_notice(shell)
 
     def _queue_end_notice(self, shell: Shell) -> None:
         with self._lock:

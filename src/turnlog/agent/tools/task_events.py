@@ -20,6 +20,12 @@ class TaskStarted(Struct, frozen=True):
     prompt: str = ""
 
 
+class TaskMoved(Struct, frozen=True):
+    """A sub-agent that a call waited for goes on in the background."""
+
+    task: str
+
+
 class TaskProgressed(Struct, frozen=True):
     """A sub-agent started another call."""
 

@@ -43,6 +43,11 @@ class TaskList(NamedTuple):
         """Return whether nothing runs and every notice has been queued."""
         return self.shells.is_settled() and self.agents.is_settled()
 
+    def move_to_background(self, call: str | None = None) -> bool:
+        """Move what a call waits for, or all that the session waits for, to the background; return whether it was."""
+        is_command, is_agent = self.shells.move_to_background(call), self.agents.move_to_background(call)
+        return is_command or is_agent
+
     def stop_task(self, name: str, reason: str = "client") -> RunningTask:
         """Stop a running task for a person or a program; raises NotFound if no such task runs."""
         task = next((one for one in self.list_running() if one.id == name), None)

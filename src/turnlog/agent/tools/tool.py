@@ -72,6 +72,8 @@ class CallContext(Struct):
     """Copies a file before the call changes it, so that a person can rewind."""
     agents: BackgroundAgents | None = None
     """The sub-agents in the background, if the session can have any."""
+    agent: str | None = None
+    """The call that started the sub-agent that makes this one; None for the session itself."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
     """Whether a search must omit a file because a rule forbids reading it."""
 

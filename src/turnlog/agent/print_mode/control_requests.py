@@ -153,6 +153,17 @@ class ControlRequests:
 
         return answer_rewind_request(self._loop, request)
 
+    def read_file(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.file_requests import read_file
+
+        return read_file(self._loop, request)
+
+    def seed_read_state(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.file_requests import seed_read_state
+
+        seed_read_state(self._loop, request)
+        return {}
+
     def stop_task(self, request: Object) -> Json:
         with contextlib.suppress(NotFound):  # it has ended in the meantime
             self._loop.shared.tasks.stop_task(str(request.get("task_id")))
@@ -204,6 +215,8 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "set_permission_mode": ControlRequests.set_permission_mode,
     "set_max_thinking_tokens": ControlRequests.set_max_thinking_tokens,
     "rewind_files": ControlRequests.rewind_files,
+    "read_file": ControlRequests.read_file,
+    "seed_read_state": ControlRequests.seed_read_state,
     "stop_task": ControlRequests.stop_task,
     "background_tasks": ControlRequests.move_to_background,
     "rename_session": ControlRequests.rename_session,

@@ -54,6 +54,8 @@ class Actor:
         """The usage of the last answer."""
         self.follow_ups: dict[str, CallFollowUp] = {}
         """What follows the result of a call, by the call's id."""
+        self.program_agents: dict[str, AgentType] = {}
+        """The types of sub-agents that a program has defined."""
         self.effects = CommandEffects(setup)
         self._tools = dict(tools if tools is not None else setup.tools)
         self.offers_tool: Callable[[str], bool] = lambda _: True
@@ -84,8 +86,8 @@ class Actor:
         """Add types of sub-agents that a program defines."""
         from turnlog.agent.agent_objects import parse_agent_objects
 
-        added = parse_agent_objects(definitions, where, lambda text: self.tell(WarningIssued(text)))
-        self.replace_agents({**self.setup.agents, **added})
+        self.program_agents |= parse_agent_objects(definitions, where, lambda text: self.tell(WarningIssued(text)))
+        self.replace_agents({**self.setup.agents, **self.program_agents})
 
     def replace_agents(self, agents: Mapping[str, AgentType]) -> None:
         """Make these the only types of sub-agents."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.agent.settings import Settings, decode_settings
 from turnlog.agent.small_file import read_small_file
+from turnlog.agent.start_options import StartOptions
 from turnlog.errors import UsageError
 
 MAX_CONFIG_BYTES = 16 << 20
@@ -21,6 +23,12 @@ class EnabledPlugin(NamedTuple):
     """Whether its MCP servers are used."""
 
 
+def list_named_folders(options: StartOptions, cwd: Path) -> dict[Path, bool]:
+    """Return the folders of the plugins that the options name, and whether to use their servers."""
+    named = [*((name, True) for name in options.plugins), *((name, False) for name in options.serverless_plugins)]
+    return {Path(os.path.realpath(cwd / Path(name).expanduser())): has_servers for name, has_servers in named}
+
+
 def list_enabled_plugins(
     settings: Settings, config_dir: Path, folders: Mapping[Path, bool] | None = None
 ) -> list[EnabledPlugin]:
@@ -28,13 +36,14 @@ def list_enabled_plugins(
 
     The values of `folders` say whether to use the plugin's servers. The highest layer that mentions a plugin decides.
     """
-    given = [EnabledPlugin(_read_plugin_name(folder), folder, used) for folder, used in (folders or {}).items()]
+    if missing := [folder for folder in folders or () if not folder.is_dir()]:
+        raise UsageError(f"--plugin-dir {missing[0]}: no such folder")
+    given = [EnabledPlugin(read_plugin_name(folder), folder, used) for folder, used in (folders or {}).items()]
     return given + _list_enabled(settings, config_dir)
 
 
-def _read_plugin_name(folder: Path) -> str:
-    if not folder.is_dir():
-        raise UsageError(f"--plugin-dir {folder}: no such folder")
+def read_plugin_name(folder: Path) -> str:
+    """Return the name that a plugin gives itself, or else that of its folder."""
     name = read_config_object(folder / ".claude-plugin" / "plugin.json").get("name")
     return name if isinstance(name, str) and name else folder.name
 

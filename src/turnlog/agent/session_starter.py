@@ -101,7 +101,8 @@ class SessionStarter:
         record = open_record(options, mode, found, scratch or self.config_dir, self.cwd)
         guard = SettingsGuard(settings, mode, further=[record.folder])
         place = (self.cwd, self.config_root, self.config_dir)
-        setup = SetupBuilder(*place, self.is_trusted, options, guard, environ, plugins, self.model).build_setup(found)
+        builder = SetupBuilder(*place, self.is_trusted, options, guard, environ, plugins, self.model)
+        setup = builder.build_setup(found)
         owner = acquire_session(
             record.path, self.cwd, self.data / "locks", is_new=found is None or record.path != found.path
         )
@@ -125,7 +126,7 @@ class SessionStarter:
                 setup.servers.close()
             raise
         warnings = [*map(str, unsupported), *problems, *guard.warnings, *owner.warnings, *list_remarks(found, self.cwd)]
-        return StartedSession(loop, owner, warnings, found, settings, scratch)
+        return StartedSession(loop, owner, warnings, builder, settings, found, scratch)
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
         """Return the guards that can't run; `begin_session` starts a session only if the options ignore them."""
@@ -156,13 +157,9 @@ class SessionStarter:
             and not any(layer.values.get("enabledPlugins") for layer in settings.layers)
         ):
             return ()
-        from turnlog.agent.plugins import list_enabled_plugins
+        from turnlog.agent.plugins import list_enabled_plugins, list_named_folders
 
-        named = [*((name, True) for name in options.plugins), *((name, False) for name in options.serverless_plugins)]
-        folders = {
-            Path(os.path.realpath(self.cwd / Path(name).expanduser())): has_servers for name, has_servers in named
-        }
-        return list_enabled_plugins(settings, self.config_dir, folders)
+        return list_enabled_plugins(settings, self.config_dir, list_named_folders(options, self.cwd))
 
     def _examine_settings(
         self, settings: Settings, plugins: Sequence[EnabledPlugin]

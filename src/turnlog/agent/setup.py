@@ -58,10 +58,10 @@ class AgentSetup(Struct):
     config_dir: Path = Path()
     config_root: Path = Path()
     """The folder whose project settings and `.claude` folder apply."""
-    plugins: Sequence[EnabledPlugin] = ()
     may_bypass: bool = False
     """Whether a program may switch to bypassPermissions."""
     agents: Mapping[str, AgentType] = {}
+    plugins: Sequence[EnabledPlugin] = ()
     commands: Mapping[str, CommandFile] = {}
     """Commands and skills from files, by name."""
     servers: ServerPool | None = None

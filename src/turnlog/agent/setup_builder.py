@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from turnlog.agent.plugins import EnabledPlugin
     from turnlog.agent.resume.resume import ResumableSession
     from turnlog.agent.tools.command_file import CommandFile
+    from turnlog.agent.tools.task import AgentType
     from turnlog.model.model import Model
 
 _COMMAND_FOLDERS = ("commands", "skills")
@@ -56,22 +57,14 @@ class SetupBuilder(NamedTuple):
     """The model to use instead of the server that the environment names."""
 
     def build_setup(self, found: ResumableSession | None) -> AgentSetup:
-        options, guard, environ, plugins = self.options, self.guard, self.environ, self.plugins
+        options, guard, environ = self.options, self.guard, self.environ
         known = load_model_aliases(environ)
         set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.get_value("model", str)
         name = choose_model((options.model, set_to, found.model if found else None), known)
         place = self._build_workspace()
         warn = guard.settings.warnings.append
-        agents = load_agent_types(
-            self.root,
-            self.config_dir,
-            warn,
-            ignores_hooks=options.ignores_hooks,
-            plugins=plugins,
-            sources=options.setting_sources,
-            is_trusted=self.is_trusted,
-        )
-        commands, style = self._load_commands(warn), self._find_style()
+        agents = self.load_agents(warn)
+        commands, style = self.load_commands(warn), self._find_style()
         guard.free_skills = frozenset(name for name, command in commands.items() if command.is_plain)
         tools = build_tools(agents, build_readonly_check(place), options.tools)
         if options.tools is None and any(command.is_for_model for command in commands.values()):
@@ -92,9 +85,9 @@ class SetupBuilder(NamedTuple):
             environ=environ,
             config_dir=self.config_dir,
             config_root=self.root,
-            plugins=plugins,
             may_bypass=options.may_bypass or guard.mode == "bypassPermissions",
             agents=agents,
+            plugins=self.plugins,
             commands={"init": INIT_COMMAND, **commands},
             style=style.name if style else "default",
             limits=TurnLimits(options.turns, options.dollars),
@@ -105,7 +98,20 @@ class SetupBuilder(NamedTuple):
             task_tokens=options.task_tokens,
         )
 
-    def _load_commands(self, warn: Callable[[str], object]) -> dict[str, CommandFile]:
+    def load_agents(self, warn: Callable[[str], object]) -> dict[str, AgentType]:
+        """Return the types of sub-agents, built in or from files."""
+        return load_agent_types(
+            self.root,
+            self.config_dir,
+            warn,
+            ignores_hooks=self.options.ignores_hooks,
+            plugins=self.plugins,
+            sources=self.options.setting_sources,
+            is_trusted=self.is_trusted,
+        )
+
+    def load_commands(self, warn: Callable[[str], object]) -> dict[str, CommandFile]:
+        """Return the commands and skills in files."""
         if not self.plugins and not any(
             (place / kind).is_dir() for place in (self.config_dir, self.root / ".claude") for kind in _COMMAND_FOLDERS
         ):
@@ -138,6 +144,13 @@ class SetupBuilder(NamedTuple):
         if style is None:
             self.guard.settings.warnings.append(f"there is no output style {name[:60]!r}; the model gets none")
         return style
+
+    def list_styles(self) -> list[str]:
+        """Return the names of the output styles that the settings can choose."""
+        from turnlog.agent.briefing.output_style import list_output_styles
+
+        places = (self.cwd, self.config_dir, self.plugins)
+        return list_output_styles(*places, is_trusted=self.is_trusted, sources=self.options.setting_sources)
 
     def _choose_thinking(self) -> ThinkingChoice:
         settings, options = self.guard.settings, self.options

@@ -11,6 +11,7 @@ from turnlog.agent.settings import Settings
 if TYPE_CHECKING:
     from turnlog.agent.record.owner import SessionHolder
     from turnlog.agent.resume.resume import ResumableSession
+    from turnlog.agent.setup_builder import SetupBuilder
 
 
 class StartedSession(NamedTuple):
@@ -19,8 +20,10 @@ class StartedSession(NamedTuple):
     loop: AgentLoop
     owner: SessionHolder
     warnings: list[str]
+    builder: SetupBuilder
+    """What the setup was built from, for what is read again while the session runs."""
+    settings: Settings
     resumed: ResumableSession | None = None
-    settings: Settings = Settings()
     scratch: Path | None = None
     """The folder that contains the session's files if they are not kept."""
 

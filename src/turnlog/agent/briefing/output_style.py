@@ -56,14 +56,35 @@ def find_output_style(
     sources: Collection[str] = SETTING_SOURCES,
 ) -> OutputStyle | None:
     """Return a style by name, or None if there is none; the project's file takes precedence over the person's."""
+    found = _iterate_styles(cwd, config_dir, plugins, is_trusted=is_trusted, sources=sources)
+    return next((style for style in (*found, *BUILT_IN_STYLES) if style.name.lower() == name.lower()), None)
+
+
+def list_output_styles(
+    cwd: Path,
+    config_dir: Path,
+    plugins: Sequence[EnabledPlugin] = (),
+    *,
+    is_trusted: bool,
+    sources: Collection[str] = SETTING_SOURCES,
+) -> list[str]:
+    """Return the names of all styles, first those that are built in."""
+    found = _iterate_styles(cwd, config_dir, plugins, is_trusted=is_trusted, sources=sources)
+    return list(dict.fromkeys([DEFAULT_STYLE_NAME, *(style.name for style in (*BUILT_IN_STYLES, *found))]))
+
+
+def _iterate_styles(
+    cwd: Path, config_dir: Path, plugins: Sequence[EnabledPlugin], *, is_trusted: bool, sources: Collection[str]
+) -> Iterator[OutputStyle]:
+    """Yield the styles in files, those of the project first."""
     places: list[tuple[str, Path, Path | None]] = []
     if is_trusted and "project" in sources:
         places.append(("", cwd / ".claude", cwd))
     if "user" in sources:
         places.append(("", config_dir, None))
     places += [(f"{plugin.name}:", plugin.folder, plugin.folder) for plugin in plugins]
-    found = (style for prefix, folder, root in places for style in _read_styles(prefix, folder / "output-styles", root))
-    return next((style for style in (*found, *BUILT_IN_STYLES) if style.name.lower() == name.lower()), None)
+    for prefix, folder, root in places:
+        yield from _read_styles(prefix, folder / "output-styles", root)
 
 
 def _read_styles(prefix: str, folder: Path, root: Path | None) -> Iterator[OutputStyle]:

@@ -30,10 +30,14 @@ class HookRunner:
         self._root = root
         self.send_callback: CallbackSender | None = None
 
-    def add_hooks(self, definitions: Sequence[HookDefinition], send: CallbackSender) -> None:
-        """Add a program's callbacks."""
-        self._definitions += definitions
+    def replace_callbacks(self, definitions: Sequence[HookDefinition], send: CallbackSender) -> None:
+        """Make these the only callbacks of the program."""
+        self._definitions = [*(hook for hook in self._definitions if not hook.callback), *definitions]
         self.send_callback = send
+
+    def replace_plugin_hooks(self, definitions: Sequence[HookDefinition]) -> None:
+        """Make these the only hooks of plugins."""
+        self._definitions = [*(hook for hook in self._definitions if not hook.plugin_root), *definitions]
 
     def list_hooks(self) -> list[HookDefinition]:
         return list(self._definitions)

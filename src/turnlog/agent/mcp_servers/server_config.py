@@ -137,9 +137,7 @@ def _list_places(
     yield "local", str(state), _get_servers(_get_project(known, root))
     yield "project", str(root / ".mcp.json"), _get_servers(read_config_object(root / ".mcp.json"))
     yield "user", str(state), _get_servers(known)
-    for plugin in plugins:
-        if not plugin.has_servers:
-            continue
+    for plugin in (one for one in plugins if one.has_servers):
         path = plugin.folder / ".mcp.json"
         values = read_config_object(path)
         servers = _get_servers(values) or {name: one for name, one in values.items() if isinstance(one, Mapping)}

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from msgspec.structs import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 from turnlog._version import __version__
 from turnlog.agent.briefing.system_prompt import build_system_prompt
 from turnlog.agent.delegation import may_run_in_background
 from turnlog.agent.events import WarningIssued
-from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode import session_facts
 from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.print_mode.permission_updates import NO_BYPASS
 from turnlog.agent.record.chain import CLIENT_VERSION
 from turnlog.agent.settings import PERMISSION_MODES
+from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.call_result import to_object
 from turnlog.errors import NotFound, TurnlogError, UsageError
+
+if TYPE_CHECKING:
+    from turnlog.agent.print_mode.reload_requests import SessionReload
 
 Object = Mapping[str, Any]
 Json = dict[str, Any]
@@ -40,15 +42,33 @@ class RequestFailure(TurnlogError):
         self.code = code
 
 
+class TurnFeed(Protocol):
+    """What feeds prompts to the session."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs or a message waits for one."""
+        ...
+
+    def interrupt_turn(self) -> None:
+        """End the turn that runs."""
+        ...
+
+    def send_event(self, subtype: str, **fields: Any) -> None:
+        """Inform the program of a change of the session."""
+        ...
+
+
 class ControlRequests:
     """Carries out a program's requests for one session."""
 
     def __init__(
-        self, loop: AgentLoop, channel: ControlChannel, interrupt: Callable[[], object], *, ignores_hooks: bool = False
+        self, session: StartedSession, feed: TurnFeed, channel: ControlChannel, *, ignores_hooks: bool = False
     ) -> None:
-        self._loop = loop
+        self._loop = loop = session.loop
+        self._session = session
         self._channel = channel
-        self._interrupt_turn = interrupt
+        self._feed = feed
         self._ignores_hooks = ignores_hooks
         self._first_model = loop.setup.name
         self.server_names = list(loop.setup.program_servers)
@@ -79,12 +99,11 @@ class ControlRequests:
         if agents := to_object(request.get("agents")):
             self._loop.add_agents(agents, "initialize")
         if isinstance(added := request.get("appendSubagentSystemPrompt"), str) and added:
-            agents = self._loop.setup.agents
-            self._loop.replace_agents(
-                {name: replace(kind, prompt=f"{kind.prompt}\n\n{added}") for name, kind in agents.items()}
-            )
+            self._reload.agent_suffix = added
+            self._reload.offer_agents()
         if isinstance(skills := request.get("skills"), list):
-            self._limit_skills([name for name in skills if isinstance(name, str)])
+            self._reload.skill_names = [name for name in skills if isinstance(name, str)]
+            self._reload.offer_skills()
         if schema := to_object(request.get("jsonSchema")):
             self._loop.require_output(schema, "initialize: jsonSchema")
         names = request.get("sdkMcpServers")
@@ -101,26 +120,18 @@ class ControlRequests:
             )
         if isinstance(title := request.get("title"), str) and title.strip():
             self._loop.record.write_title(title.strip())
-        return session_facts.describe_session(self._loop)
+        return session_facts.describe_session(self._loop, self._session.builder.list_styles())
 
-    def _limit_skills(self, names: list[str]) -> None:
-        """Offer the model only the skills that the program lists."""
-        if "Skill" not in self._loop.list_tools():
-            return
-        from turnlog.agent.tools.skill import Skill
+    @cached_property
+    def _reload(self) -> SessionReload:
+        from turnlog.agent.print_mode.reload_requests import SessionReload
 
-        commands = self._loop.setup.commands
-        wanted = {
-            name: one
-            for name, one in commands.items()
-            if not one.is_skill or any(name == given or name.endswith(f":{given}") for given in names)
-        }
-        self._loop.add_tools({"Skill": Skill(wanted)})
+        return SessionReload(self._session)
 
     # -- the turn and the model
 
     def interrupt(self, _: Object) -> Json:
-        self._interrupt_turn()
+        self._feed.interrupt_turn()
         return {"still_queued": []}
 
     def set_model(self, request: Object) -> Json:
@@ -163,6 +174,50 @@ class ControlRequests:
 
         seed_read_state(self._loop, request)
         return {}
+
+    # -- files that are read again
+
+    def reload_skills(self, _: Object) -> Json:
+        before = session_facts.list_commands(self._loop)
+        names = self._reload.reload_skills()
+        self._announce_commands(before)
+        return {"skills": [one for one in session_facts.list_commands(self._loop) if one["name"] in names]}
+
+    def reload_styles(self, _: Object) -> Json:
+        return {"available_output_styles": self._session.builder.list_styles()}
+
+    def reload_plugins(self, request: Object) -> Json:
+        if request.get("refuse_if_busy") is True and (self._feed.is_busy or self._loop.shared.agents.list_running()):
+            raise RequestFailure("reload_plugins: the session is busy", "reload_plugins_busy")
+        found = self._reload.read_plugins(request)
+        is_cautious = request.get("hold_on_cache_impact") is True
+        is_held = bool(is_cautious and (found.added or found.removed) and self._loop.conversation.messages)
+        if not is_held:
+            before = session_facts.list_commands(self._loop)
+            self._reload.apply_plugins(found)
+            self._announce_commands(before)
+        impact = {
+            "mcp_servers_added": [one.name for one in found.added],
+            "mcp_servers_removed": list(found.removed),
+            "lsp_tool_change": None,
+        }
+        return {
+            "commands": session_facts.list_commands(self._loop),
+            "agents": session_facts.list_agents(self._loop),
+            "plugins": session_facts.list_plugins(self._loop),
+            "mcpServers": session_facts.describe_servers(self._loop),
+            "error_count": found.problems,
+            **({"held": is_held} if is_cautious else {}),
+            **({"cache_impact": impact} if is_held else {}),
+        }
+
+    def _announce_commands(self, before: list[Json]) -> None:
+        """Inform the program about the commands if there are others than before."""
+        commands = session_facts.list_commands(self._loop)
+        if commands != before:
+            self._feed.send_event("commands_changed", commands=commands)
+
+    # -- tasks
 
     def stop_task(self, request: Object) -> Json:
         with contextlib.suppress(NotFound):  # it has ended in the meantime
@@ -217,6 +272,9 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "rewind_files": ControlRequests.rewind_files,
     "read_file": ControlRequests.read_file,
     "seed_read_state": ControlRequests.seed_read_state,
+    "reload_skills": ControlRequests.reload_skills,
+    "reload_output_styles": ControlRequests.reload_styles,
+    "reload_plugins": ControlRequests.reload_plugins,
     "stop_task": ControlRequests.stop_task,
     "background_tasks": ControlRequests.move_to_background,
     "rename_session": ControlRequests.rename_session,
@@ -231,5 +289,5 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "mcp_reconnect": ControlRequests.reconnect_server,
     "mcp_toggle": ControlRequests.toggle_server,
 }
-SLOW_REQUESTS = frozenset(("mcp_set_servers", "mcp_reconnect", "mcp_toggle"))
+SLOW_REQUESTS = frozenset(("reload_plugins", "mcp_set_servers", "mcp_reconnect", "mcp_toggle"))
 """Requests that may wait for a server, which may be the program itself."""

@@ -30,4 +30,4 @@ def attach_program_hooks(loop: AgentLoop, hooks: Object, channel: ControlChannel
     if loop.hooks is None:
         loop.attach_hooks(HookScope(HookRunner((), loop.setup.place.root), loop.setup, loop.record, loop.tell))
     if loop.hooks is not None:
-        loop.hooks.runner.add_hooks([one for one in found if isinstance(one, HookDefinition)], send)
+        loop.hooks.runner.replace_callbacks([one for one in found if isinstance(one, HookDefinition)], send)

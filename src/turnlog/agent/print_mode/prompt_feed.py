@@ -11,13 +11,14 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import msgspec
 
-from turnlog.agent.loop import AgentLoop
 from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.print_mode.control_requests import SLOW_REQUESTS, ControlRequests, RequestFailure
 from turnlog.agent.record.chain import create_record_id
+from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.call_result import to_object
 from turnlog.entries.layout import is_session_id
 from turnlog.errors import TurnlogError, UsageError
@@ -41,28 +42,36 @@ class PromptFeed:
 
     def __init__(
         self,
-        loop: AgentLoop,
+        session: StartedSession,
         lines: Iterable[bytes],
         write: LineWriter,
-        channel: ControlChannel | None = None,
+        channel: ControlChannel,
         *,
         ignores_hooks: bool = False,
     ) -> None:
-        self._loop = loop
+        self._loop = loop = session.loop
         self._lines = lines
         self._write = write
-        self._channel = channel or ControlChannel(write)
+        self._channel = channel
         """Asks the program."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
         self._cancel = Cancel()
-        self._requests = ControlRequests(loop, self._channel, self._interrupt, ignores_hooks=ignores_hooks)
+        self._requests = ControlRequests(session, self, channel, ignores_hooks=ignores_hooks)
         self._slow_answers: list[threading.Thread] = []
         self._prompt_ids: set[str] = set()
-        loop.shared.notices.watch = lambda: self._waiting.put(FeedMessage("", is_notice=True))
+        self._unanswered = 0
+        """How many messages wait or are being answered."""
+        self._is_answering = False
+        loop.shared.notices.watch = lambda: self._queue_message(FeedMessage("", is_notice=True))
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
     def next_message(self) -> FeedMessage | None:
         """Wait for the next message; return None when there are no more."""
+        if self._is_answering:
+            with self._lock:
+                self._unanswered -= 1
+        self._is_answering = True
         message = self._waiting.get()
         if isinstance(message, TurnlogError):
             raise message
@@ -80,6 +89,21 @@ class PromptFeed:
             from turnlog.agent.print_mode.program_server import add_program_servers
 
             add_program_servers(self._loop, names, self._channel)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs or a message waits for one."""
+        return self._unanswered > 0
+
+    def send_event(self, subtype: str, **fields: Any) -> None:
+        """Inform the program of a change of the session."""
+        around = {"uuid": str(uuid4()), "session_id": self._loop.record.session_id}
+        self._write({"type": "system", "subtype": subtype, **fields, **around})
+
+    def _queue_message(self, message: FeedMessage) -> None:
+        with self._lock:
+            self._unanswered += 1
+        self._waiting.put(message)
 
     def _read_lines(self) -> None:
         try:
@@ -105,7 +129,7 @@ class PromptFeed:
         kind = found.get("type") if isinstance(found, dict) else None
         if kind == "user":
             message = _parse_message(number, found)
-            self._waiting.put(message._replace(uuid=self._choose_prompt_id(message.uuid)))
+            self._queue_message(message._replace(uuid=self._choose_prompt_id(message.uuid)))
         elif kind == "control_request":
             self._respond_to_request(found)
         elif kind == "control_response":
@@ -142,7 +166,7 @@ class PromptFeed:
         else:
             self._write(_build_response("success", name, response=response))
 
-    def _interrupt(self) -> None:
+    def interrupt_turn(self) -> None:
         self._cancel.set()
         self._channel.withdraw_requests()
 

@@ -15,15 +15,14 @@ Json = dict[str, Any]
 _KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
-def describe_session(loop: AgentLoop) -> Json:
+def describe_session(loop: AgentLoop, styles: list[str]) -> Json:
     """Return the answer to `initialize`."""
     setup = loop.setup
-    styles = ["default", "Explanatory", "Learning", setup.style]
     return {
         "commands": list_commands(loop),
-        "agents": [{"name": name, "description": kind.description} for name, kind in setup.agents.items()],
+        "agents": list_agents(loop),
         "output_style": setup.style,
-        "available_output_styles": list(dict.fromkeys(styles)),
+        "available_output_styles": styles,
         "models": list_models(loop),
         "account": {
             "tokenSource": "none",
@@ -36,6 +35,14 @@ def describe_session(loop: AgentLoop) -> Json:
         "hooks_applied": True,
         "hook_on_failure_supported": False,
     }
+
+
+def list_agents(loop: AgentLoop) -> list[Json]:
+    return [{"name": name, "description": kind.description} for name, kind in loop.setup.agents.items()]
+
+
+def list_plugins(loop: AgentLoop) -> list[Json]:
+    return [{"name": one.name, "path": str(one.folder)} for one in loop.setup.plugins]
 
 
 def list_commands(loop: AgentLoop) -> list[Json]:

@@ -47,6 +47,8 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
+CAPABILITIES = ("reload_plugins_refuse_if_busy_v1",)
+"""What programs can rely on, in the words of Claude Code's first line."""
 _SUBTYPES_BY_REASON = {
     "finished": "success",
     **dict.fromkeys(("prompt_blocked", "hook_stopped", "stop_hook_prevented", "command_ended"), "success"),
@@ -250,7 +252,8 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
         "output_style": setup.style,
         "agents": list(setup.agents),
         "skills": [name for name, command in setup.commands.items() if command.is_skill],
-        "plugins": [{"name": plugin.name, "path": str(plugin.folder)} for plugin in setup.plugins],
+        "plugins": [{"name": one.name, "path": str(one.folder)} for one in setup.plugins],
+        "capabilities": list(CAPABILITIES),
         "uuid": str(uuid4()),
     }
 

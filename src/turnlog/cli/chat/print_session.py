@@ -107,7 +107,7 @@ def _run_prompt_stream(
         _attach_program(begun.loop, person, said)
         awaited_agent = wishes.agent if wishes.agent not in begun.loop.setup.agents else None
         planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
-        feed = PromptFeed(begun.loop, lines, write_json, channel, ignores_hooks=wishes.ignores_hooks)
+        feed = PromptFeed(begun, lines, write_json, channel, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next_message()) is not None:
             feed.connect_servers()
             if awaited_agent:

@@ -38,6 +38,8 @@ RuleKind = Literal["allow", "ask", "deny"]
 SETTING_SOURCES = ("user", "project", "local")
 """The places that `--setting-sources` can choose from."""
 Value = TypeVar("Value")
+PROGRAM_LAYER = "apply_flag_settings"
+"""Where the settings come from that a program sets while the session runs."""
 _PROJECT_LAYERS = ("local", "project")
 _FORBIDDING_KINDS = ("deny", "ask")
 _MAX_SETTINGS_BYTES = 16 << 20
@@ -129,6 +131,23 @@ class Settings(Struct, frozen=True):
         """Return the same settings with the given values as the highest layer."""
         layer = SettingsLayer("flags", "the answers in this session", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
+
+    def with_local_value(self, name: str, value: Any, path: Path, root: Path) -> Settings:
+        """Return the same settings with a value that was written to the folder's local settings."""
+        above = [layer for layer in self.layers if layer.name not in ("local", "project", "user")]
+        below = [layer for layer in self.layers if layer.name in ("project", "user")]
+        before = next((layer for layer in self.layers if layer.name == "local"), None)
+        layer = before or SettingsLayer("local", str(path), {}, root)
+        layers = (*above, layer._replace(values={**layer.values, name: value}), *below)
+        return Settings(layers, self.is_trusted, self.warnings)
+
+    def with_program_values(self, values: Mapping[str, Any], root: Path) -> Settings:
+        """Return the same settings with what a program has set in place of what it had set before."""
+        others = [layer for layer in self.layers if layer.where != PROGRAM_LAYER]
+        above = [layer for layer in others if layer.name == "managed"]
+        layer = SettingsLayer("flags", PROGRAM_LAYER, values, root)
+        below = [layer for layer in others if layer.name != "managed"]
+        return Settings((*above, layer, *below), self.is_trusted, self.warnings)
 
     def list_trusted_layers(self) -> list[SettingsLayer]:
         """Return the layers that take effect; those of the project are included only if the folder is trusted."""

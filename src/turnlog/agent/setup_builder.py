@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from turnlog.agent.briefing.agents import load_agent_types
 from turnlog.agent.briefing.memory import MemoryFile, load_memory_files, render_memory_reminder
@@ -19,9 +21,9 @@ from turnlog.agent.permissions.guard import SettingsGuard, build_readonly_check
 from turnlog.agent.permissions.trust import may_import_external
 from turnlog.agent.setup import AgentSetup, SentInstructions, TurnLimits
 from turnlog.agent.start_options import StartOptions
-from turnlog.agent.thinking_choice import ThinkingChoice, choose_thinking
+from turnlog.agent.thinking_choice import EFFORT_LEVELS, ThinkingChoice, choose_thinking
 from turnlog.agent.toolbox import build_tools
-from turnlog.agent.tools.call_result import Workspace
+from turnlog.agent.tools.call_result import Workspace, to_object
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,8 +42,8 @@ def _split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-class SetupBuilder(NamedTuple):
-    """What the setup of a session is built from."""
+class SetupBuilder(Struct):
+    """What the setup of a session is built from; programs change it while the session runs."""
 
     cwd: Path
     root: Path
@@ -64,7 +66,7 @@ class SetupBuilder(NamedTuple):
         place = self._build_workspace()
         warn = guard.settings.warnings.append
         agents = self.load_agents(warn)
-        commands, style = self.load_commands(warn), self._find_style()
+        commands, style = self.load_commands(warn), self.find_style()
         guard.free_skills = frozenset(name for name, command in commands.items() if command.is_plain)
         tools = build_tools(agents, build_readonly_check(place), options.tools)
         if options.tools is None and any(command.is_for_model for command in commands.values()):
@@ -76,7 +78,7 @@ class SetupBuilder(NamedTuple):
             model=self.model or self._connect_model(),
             name=name,
             small=choose_small_model(environ, known),
-            system=build_system_prompt(options.system_prompt, options.appended_prompt, style),
+            system=self.build_system(style),
             preface=self._build_preface(place, name, instructions),
             instructions=[SentInstructions(file.kind, file.path, len(file.text.encode())) for file in instructions],
             tools=tools,
@@ -92,7 +94,7 @@ class SetupBuilder(NamedTuple):
             style=style.name if style else "default",
             limits=TurnLimits(options.turns, options.dollars),
             aliases=known,
-            thinking=self._choose_thinking(),
+            thinking=self.choose_thinking(name),
             fallbacks=[choose_model((one,), known) for one in _split_list(options.fallback or "")],
             betas=[beta for text in options.betas for beta in _split_list(text)],
             task_tokens=options.task_tokens,
@@ -127,7 +129,12 @@ class SetupBuilder(NamedTuple):
             sources=self.options.setting_sources,
         )
 
-    def _find_style(self) -> OutputStyle | None:
+    def build_system(self, style: OutputStyle | None) -> list[dict[str, Any]]:
+        """Return the system prompt."""
+        return build_system_prompt(self.options.system_prompt, self.options.appended_prompt, style)
+
+    def find_style(self) -> OutputStyle | None:
+        """Return the output style that the settings choose; None for the default."""
         name = self.guard.settings.get_value("outputStyle", str)
         if not name or name.lower() == "default":
             return None
@@ -152,15 +159,17 @@ class SetupBuilder(NamedTuple):
         places = (self.cwd, self.config_dir, self.plugins)
         return list_output_styles(*places, is_trusted=self.is_trusted, sources=self.options.setting_sources)
 
-    def _choose_thinking(self) -> ThinkingChoice:
+    def choose_thinking(self, model: str) -> ThinkingChoice:
+        """Return how much a model thinks; an effort for the model itself (`modelSettings`) takes precedence."""
         settings, options = self.guard.settings, self.options
+        own = to_object(to_object(settings.get_value("modelSettings", dict)).get(model)).get("effortLevel")
         display = options.thinking_display
         is_shown = display == "summarized" if display else settings.get_value("showThinkingSummaries", bool) is True
         return choose_thinking(
             self.environ,
             effort=options.effort,
             budget=0 if options.thinking == "disabled" else options.thinking_tokens,
-            effort_setting=settings.get_value("effortLevel", str),
+            effort_setting=own if own in EFFORT_LEVELS else settings.get_value("effortLevel", str),
             is_enabled_setting=settings.get_value("alwaysThinkingEnabled", bool),
             is_shown=is_shown,
             is_forced=options.thinking in ("adaptive", "enabled"),

@@ -35,6 +35,10 @@ class HookRunner:
         self._definitions = [*(hook for hook in self._definitions if not hook.callback), *definitions]
         self.send_callback = send
 
+    def replace_configured_hooks(self, definitions: Sequence[HookDefinition]) -> None:
+        """Make these the only hooks of settings and plugins."""
+        self._definitions = [*definitions, *(hook for hook in self._definitions if hook.callback)]
+
     def replace_plugin_hooks(self, definitions: Sequence[HookDefinition]) -> None:
         """Make these the only hooks of plugins."""
         self._definitions = [*(hook for hook in self._definitions if not hook.plugin_root), *definitions]

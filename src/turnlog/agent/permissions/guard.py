@@ -130,6 +130,15 @@ class SettingsGuard:
         self.settings = self.settings.with_flags({"permissions": permissions}, place.root)
         self._apply_added_rules(place)
 
+    def replace_local_value(self, name: str, value: Any, path: Path, root: Path) -> None:
+        """Apply a value that was written to the folder's local settings."""
+        self.settings = self.settings.with_local_value(name, value, path, root)
+
+    def replace_program_settings(self, values: Mapping[str, Any], place: Workspace) -> None:
+        """Apply the settings of a program in place of those that it had set before."""
+        self.settings = self.settings.with_program_values(values, place.root)
+        self._apply_added_rules(place)
+
     def _apply_added_rules(self, place: Workspace) -> None:
         layer = {"permissions": {"allow": [*self._session_rules, *self._turn_rules]}}
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))

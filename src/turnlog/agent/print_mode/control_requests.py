@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnlog._version import __version__
-from turnlog.agent.briefing.system_prompt import build_system_prompt
 from turnlog.agent.delegation import may_run_in_background
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.print_mode import session_facts
@@ -26,6 +25,7 @@ from turnlog.errors import NotFound, TurnlogError, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.print_mode.reload_requests import SessionReload
+    from turnlog.agent.print_mode.settings_requests import SessionSettings
 
 Object = Mapping[str, Any]
 Json = dict[str, Any]
@@ -112,15 +112,27 @@ class ControlRequests:
             for name in (names if isinstance(names, list) else [])
             if isinstance(name, str) and name not in self.server_names
         ]
-        replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
-        prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
-        if isinstance(prompt, str) or isinstance(added, str):
-            self._loop.setup.system = build_system_prompt(
-                prompt if isinstance(prompt, str) else None, added if isinstance(added, str) else None
-            )
+        self._replace_system_prompt(request)
         if isinstance(title := request.get("title"), str) and title.strip():
             self._loop.record.write_title(title.strip())
         return session_facts.describe_session(self._loop, self._session.builder.list_styles())
+
+    def _replace_system_prompt(self, request: Object) -> None:
+        replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
+        builder = self._session.builder
+        if isinstance(replaced, list | str):
+            prompt = replaced if isinstance(replaced, str) else "\n\n".join(map(str, replaced))
+            builder.options = builder.options._replace(system_prompt=prompt)
+        if isinstance(added, str):
+            builder.options = builder.options._replace(appended_prompt=added)
+        if isinstance(replaced, list | str) or isinstance(added, str):
+            self._loop.setup.system = builder.build_system(builder.find_style())
+
+    @cached_property
+    def _settings(self) -> SessionSettings:
+        from turnlog.agent.print_mode.settings_requests import SessionSettings
+
+        return SessionSettings(self._session)
 
     @cached_property
     def _reload(self) -> SessionReload:
@@ -157,6 +169,14 @@ class ControlRequests:
         setup.thinking = setup.thinking._replace(budget=count)
         if display is not None:
             setup.thinking = setup.thinking._replace(is_shown=display == "summarized")
+        return {}
+
+    def apply_flag_settings(self, request: Object) -> Json:
+        self._settings.apply_flag_settings(request)
+        return {}
+
+    def update_settings(self, request: Object) -> Json:
+        self._settings.update_settings(request)
         return {}
 
     def rewind_files(self, request: Object) -> Json:
@@ -269,6 +289,8 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "set_model": ControlRequests.set_model,
     "set_permission_mode": ControlRequests.set_permission_mode,
     "set_max_thinking_tokens": ControlRequests.set_max_thinking_tokens,
+    "apply_flag_settings": ControlRequests.apply_flag_settings,
+    "update_settings": ControlRequests.update_settings,
     "rewind_files": ControlRequests.rewind_files,
     "read_file": ControlRequests.read_file,
     "seed_read_state": ControlRequests.seed_read_state,

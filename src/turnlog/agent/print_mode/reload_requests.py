@@ -120,7 +120,7 @@ class SessionReload:
 
     def apply_plugins(self, found: PluginReload) -> None:
         """Make what was read part of the session."""
-        self._builder = self._builder._replace(plugins=found.plugins)
+        self._builder.plugins = found.plugins
         self._loop.setup.plugins = found.plugins
         self._replace_hooks(found.hooks)
         self._replace_servers(found)

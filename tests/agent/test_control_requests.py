@@ -39,16 +39,8 @@ def test_every_request_is_answered_even_without_its_fields(desk: MakeDesk) -> No
     answers = list_answers(fed(here, user("go"), *(control(name, subtype=name) for name in names)))
     assert answers.keys() == set(names)
     failed = {name for name, answer in answers.items() if answer["subtype"] == "error"}
-    needed = {
-        "read_file",
-        "apply_flag_settings",
-        "update_settings",
-        "set_permission_mode",
-        "rewind_files",
-        "rename_session",
-        "mcp_reconnect",
-        "mcp_toggle",
-    }
+    needed = {"read_file", "apply_flag_settings", "update_settings", "set_permission_mode", "rewind_files"}
+    needed |= {"rename_session", "mcp_reconnect", "mcp_toggle", "mcp_read_resource", "set_mcp_permission_mode_override"}
     assert failed == {*needed, "unheard_of"}
     assert answers["unheard_of"]["error_code"] == "unsupported_request"
 

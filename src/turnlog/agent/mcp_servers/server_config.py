@@ -52,6 +52,8 @@ class ServerConfig(Struct, frozen=True):
     headers: dict[str, str] = {}
     headers_helper: str = ""
     """A command that prints further headers for each connection."""
+    call_seconds: float | None = None
+    """How long a call of a tool may take."""
 
     @property
     def prefix(self) -> str:
@@ -206,12 +208,19 @@ def _read_config(name: str, scope: str, where: str, value: Any, environ: Mapping
         expand(texts["url"]),
         {str(key): expand(one) for key, one in maps["headers"].items()},
         texts["headersHelper"],
+        read_call_seconds(value),
     )
     if missing:
         return f"the environment variable {missing[0]} is not set"
     if kind != "stdio" and not config.url.startswith(("http://", "https://")):
         return "its url does not begin with http:// or https://"
     return config
+
+
+def read_call_seconds(value: Object) -> float | None:
+    """Return how long a call may take (`timeout`, in milliseconds); less than a second is ignored."""
+    found = value.get("timeout")
+    return found / 1000 if isinstance(found, int | float) and not isinstance(found, bool) and found >= 1000 else None
 
 
 def find_name_problem(name: str) -> str:

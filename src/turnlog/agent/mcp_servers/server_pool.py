@@ -131,6 +131,16 @@ class ServerPool:
         text = "\n\n".join(read_resource_text(server, part, folder) for part in parts)
         return str(limit_output(server, "resource", text, folder, environ))
 
+    def read_ui_resource(self, name: str, uri: str, environ: Mapping[str, str]) -> list[Object]:
+        """Return the parts of a `ui://` resource as the server sent them; raise ServerFailure if that fails."""
+        status = self.statuses[name]
+        link = self.links.get(name)
+        if link is None:
+            raise ServerFailure(f"MCP server {name} is {status.word}; send mcp_reconnect first")
+        result = link.send("resources/read", {"uri": uri}, seconds=read_connect_seconds(environ))
+        contents = result.get("contents")
+        return [one for one in contents if isinstance(one, Mapping)] if isinstance(contents, list) else []
+
     def close(self) -> None:
         for link in self.links.values():
             link.close()

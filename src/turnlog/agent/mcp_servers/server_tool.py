@@ -59,6 +59,7 @@ class ServerTool(Tool):
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         value = context.environ.get(TOOL_TIMEOUT_VARIABLE, "")
         seconds = int(value) / 1000 if value.isascii() and value.isdigit() and int(value) > 0 else None
+        seconds = self._link.config.call_seconds or seconds
         params: dict[str, Any] = {"name": self._own_name, "arguments": dict(arguments)}
         try:
             result = self._link.send("tools/call", params, context.cancel, seconds)

@@ -53,6 +53,10 @@ class SettingsGuard:
         self.further = tuple(further)
         self._session_rules: list[str] = []
         self._turn_rules: list[str] = []
+        self._server_rules: dict[str, Mapping[str, Sequence[str]]] = {}
+        """What a program demands for the tools of an MCP server, by its name: rules that ask and deny."""
+        self.asking_prefixes: frozenset[str] = frozenset()
+        """What the names of tools begin with that bypassPermissions does not allow by itself."""
         self.free_skills: frozenset[str] = frozenset()
         """Skills that only give the model text and so need no permission."""
 
@@ -74,6 +78,8 @@ class SettingsGuard:
     def decide(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
         """Decide whether a call may run; a call that can't be checked is never allowed without asking."""
         mode = self.mode  # the person may change it during the decision
+        if mode == "bypassPermissions" and name.startswith(tuple(self.asking_prefixes)):
+            mode = "default"
         if rule := self.rules.find_bare_rule("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
@@ -98,7 +104,8 @@ class SettingsGuard:
     ) -> Decision:
         """Decide as if there were further allow rules; whatever forbids or asks despite such rules still does."""
         wider = SettingsGuard(self.settings, mode or self.mode, home=self.home, further=self.further)
-        wider.free_skills = self.free_skills
+        wider.free_skills, wider.asking_prefixes = self.free_skills, self.asking_prefixes
+        wider._server_rules = self._server_rules
         wider.allow_until_exit((*self._session_rules, *self._turn_rules, *rules), place)
         return wider.decide(name, arguments, place)
 
@@ -130,6 +137,14 @@ class SettingsGuard:
         self.settings = self.settings.with_flags({"permissions": permissions}, place.root)
         self._apply_added_rules(place)
 
+    def add_server_rules(
+        self, name: str, rules: Mapping[str, Sequence[str]], place: Workspace, *, replaces: bool
+    ) -> None:
+        """Apply a program's rules for the tools of an MCP server; they can ask and deny, and never allow."""
+        before: Mapping[str, Sequence[str]] = {} if replaces else self._server_rules.get(name, {})
+        self._server_rules[name] = {kind: (*before.get(kind, ()), *rules[kind]) for kind in ("ask", "deny")}
+        self._apply_added_rules(place)
+
     def replace_local_value(self, name: str, value: Any, path: Path, root: Path) -> None:
         """Apply a value that was written to the folder's local settings."""
         self.settings = self.settings.with_local_value(name, value, path, root)
@@ -140,8 +155,10 @@ class SettingsGuard:
         self._apply_added_rules(place)
 
     def _apply_added_rules(self, place: Workspace) -> None:
-        layer = {"permissions": {"allow": [*self._session_rules, *self._turn_rules]}}
-        self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
+        added: dict[str, list[str]] = {"allow": [*self._session_rules, *self._turn_rules]}
+        for kind in ("ask", "deny"):
+            added[kind] = [rule for rules in self._server_rules.values() for rule in rules[kind]]
+        self.rules = PermissionRules(self.settings.with_flags({"permissions": added}, place.root))
 
     def list_rules(self) -> list[str]:
         """Return all rules in effect with their sources, in the order in which they are applied."""

@@ -71,8 +71,11 @@ class ControlRequests:
         self._feed = feed
         self._ignores_hooks = ignores_hooks
         self._first_model = loop.setup.name
+        self._servers_with_policies: set[str] = set()
         self.server_names = list(loop.setup.program_servers)
         """MCP servers inside the program to which the session has not connected yet."""
+        self.server_configs: Object = {}
+        """What the program says of these servers, by name."""
 
     def carry_out(self, request: Object) -> Json:
         """Carry out a request and return the answer; raise TurnlogError if that is not possible."""
@@ -112,6 +115,9 @@ class ControlRequests:
             for name in (names if isinstance(names, list) else [])
             if isinstance(name, str) and name not in self.server_names
         ]
+        configs = to_object(request.get("sdkMcpServerConfigs"))
+        self.server_configs = {name: configs[name] for name in self.server_names if name in configs}
+        self._apply_tool_policies(self.server_configs)
         self._replace_system_prompt(request)
         if isinstance(title := request.get("title"), str) and title.strip():
             self._loop.record.write_title(title.strip())
@@ -267,7 +273,27 @@ class ControlRequests:
     def set_servers(self, request: Object) -> Json:
         from turnlog.agent.print_mode.server_changes import set_servers
 
-        return set_servers(self._loop, to_object(request.get("servers")), self._channel)
+        servers = to_object(request.get("servers"))
+        self._apply_tool_policies({**dict.fromkeys(self._servers_with_policies), **servers}, replaces=True)
+        return set_servers(self._loop, servers, self._channel)
+
+    def _apply_tool_policies(self, configs: Object, *, replaces: bool = False) -> None:
+        if not configs:
+            return
+        from turnlog.agent.print_mode.server_policies import apply_tool_policies
+
+        self._servers_with_policies |= configs.keys()
+        apply_tool_policies(self._session.builder.guard, self._loop.setup.place, configs, replaces=replaces)
+
+    def override_server_mode(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.server_policies import override_server_mode
+
+        return override_server_mode(self._session.builder.guard, self._loop, request)
+
+    def read_ui_resource(self, request: Object) -> Json:
+        from turnlog.agent.print_mode.server_policies import read_ui_resource
+
+        return read_ui_resource(self._loop, request)
 
     def reconnect_server(self, request: Object) -> Json:
         from turnlog.agent.print_mode.server_changes import reconnect_server
@@ -308,8 +334,10 @@ CONTROL_REQUESTS: Mapping[str, Callable[[ControlRequests, Object], Json]] = {
     "cancel_async_message": lambda _, __: {"cancelled": False},
     "mcp_status": ControlRequests.list_servers,
     "mcp_set_servers": ControlRequests.set_servers,
+    "set_mcp_permission_mode_override": ControlRequests.override_server_mode,
+    "mcp_read_resource": ControlRequests.read_ui_resource,
     "mcp_reconnect": ControlRequests.reconnect_server,
     "mcp_toggle": ControlRequests.toggle_server,
 }
-SLOW_REQUESTS = frozenset(("reload_plugins", "mcp_set_servers", "mcp_reconnect", "mcp_toggle"))
+SLOW_REQUESTS = frozenset(("reload_plugins", "mcp_set_servers", "mcp_read_resource", "mcp_reconnect", "mcp_toggle"))
 """Requests that may wait for a server, which may be the program itself."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from turnlog._version import __version__
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.mcp_servers.server_config import ServerConfig, find_name_problem
+from turnlog.agent.mcp_servers.server_config import ServerConfig, find_name_problem, read_call_seconds
 from turnlog.agent.mcp_servers.server_link import Object, ServerFailure
 from turnlog.agent.mcp_servers.server_pool import ServerPool, ServerStatus, list_all, read_connect_seconds
 from turnlog.agent.print_mode.control_channel import ControlChannel
+from turnlog.agent.tools.call_result import to_object
 from turnlog.model.cancel import Cancel
 
 PROTOCOL_VERSION = "2025-06-18"
@@ -21,8 +23,8 @@ PROTOCOL_VERSION = "2025-06-18"
 class ProgramLink:
     """A connection to one server of the program."""
 
-    def __init__(self, name: str, channel: ControlChannel) -> None:
-        self.config = ServerConfig(name, "sdk", "the program", "sdk")
+    def __init__(self, name: str, channel: ControlChannel, call_seconds: float | None = None) -> None:
+        self.config = ServerConfig(name, "sdk", "the program", "sdk", call_seconds=call_seconds)
         self.instructions = ""
         self._channel = channel
         self._numbers = itertools.count()
@@ -55,13 +57,15 @@ class ProgramLink:
         pass  # the program ends its own servers
 
 
-def add_program_servers(loop: AgentLoop, names: Sequence[str], channel: ControlChannel) -> None:
+def add_program_servers(
+    loop: AgentLoop, names: Sequence[str], channel: ControlChannel, configs: Object = MappingProxyType({})
+) -> None:
     """Add the tools and prompts of the program's servers to a session."""
     setup = loop.setup
     setup.servers = pool = setup.servers or ServerPool()
     seconds = read_connect_seconds(setup.environ)
     for name in names:
-        link = ProgramLink(name, channel)
+        link = ProgramLink(name, channel, read_call_seconds(to_object(configs.get(name))))
         try:
             if problem := find_name_problem(name):
                 raise ServerFailure(problem)

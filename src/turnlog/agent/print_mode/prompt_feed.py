@@ -88,7 +88,7 @@ class PromptFeed:
         if names:
             from turnlog.agent.print_mode.program_server import add_program_servers
 
-            add_program_servers(self._loop, names, self._channel)
+            add_program_servers(self._loop, names, self._channel, self._requests.server_configs)
 
     @property
     def is_busy(self) -> bool:

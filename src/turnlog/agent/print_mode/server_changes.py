@@ -31,7 +31,7 @@ def set_servers(loop: AgentLoop, servers: Object, channel: ControlChannel) -> di
     inside = [name for name in added if isinstance(servers[name], Mapping) and servers[name].get("type") == "sdk"]
     errors = _connect(loop, {name: servers[name] for name in added if name not in inside})
     loop.replace_server_tools(pool.tools)
-    add_program_servers(loop, inside, channel)
+    add_program_servers(loop, inside, channel, servers)
     errors |= {name: pool.statuses[name].problem for name in inside if pool.statuses[name].problem}
     return {"added": added, "removed": removed, "errors": errors}
 
@@ -89,8 +89,8 @@ def _find_server(loop: AgentLoop, name: str) -> ServerConfig:
 def _open(loop: AgentLoop, configs: Sequence[ServerConfig], channel: ControlChannel) -> None:
     setup, pool = loop.setup, loop.setup.servers
     assert pool is not None
-    inside = [one.name for one in configs if one.kind == "sdk"]
+    inside = {one.name: {"timeout": 1000 * (one.call_seconds or 0)} for one in configs if one.kind == "sdk"}
     outside = [one for one in configs if one.kind != "sdk"]
     pool.connect_all(outside, setup.place.root, build_child_environment(setup.environ))
     loop.replace_server_tools(pool.tools)
-    add_program_servers(loop, inside, channel)
+    add_program_servers(loop, list(inside), channel, inside)

@@ -47,7 +47,10 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
-CAPABILITIES = ("reload_plugins_refuse_if_busy_v1",)
+CAPABILITIES = (
+    "mcp_read_resource_v1",
+    "reload_plugins_refuse_if_busy_v1",
+)
 """What programs can rely on, in the words of Claude Code's first line."""
 _SUBTYPES_BY_REASON = {
     "finished": "success",

@@ -6,13 +6,13 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.desk import KEY, Desk, call, reply, script
+from tests.agent.mcp_over_http import McpServer
 from turnlog.agent.mcp_servers.headers_helper import fetch_headers
 from turnlog.agent.mcp_servers.server_config import ServerConfig
 from turnlog.agent.mcp_servers.server_link import ServerFailure
@@ -22,62 +22,17 @@ MakeDesk = Callable[[dict[str, Any]], Desk]
 TOKEN = "token-of-the-helper"
 
 
-class McpServer(ThreadingHTTPServer):
-    """An MCP server over HTTP that answers only to requests with the right token."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.seen: list[dict[str, str]] = []
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: McpServer
-
-    def log_message(self, *args: Any) -> None:
-        """Keep the test quiet."""
-
-    def do_GET(self) -> None:
-        self.send_error(405)
-
-    def do_DELETE(self) -> None:
-        self.send_error(405)
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.seen.append({name.lower(): value for name, value in self.headers.items()})
-        if self.headers.get("authorization") != TOKEN:
-            self.send_error(401)
-            return
-        results = {
-            "initialize": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "shop", "version": "1"},
-            },
-            "tools/list": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]},
-            "tools/call": {"content": [{"type": "text", "text": "apples"}]},
-        }
-        result = results.get(asked["method"])
-        body = b"" if result is None else json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
-        self.send_response(202 if result is None else 200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.fixture
 def server() -> Iterator[McpServer]:
-    with McpServer() as started:
+    with McpServer(TOKEN) as started:
         threading.Thread(target=started.serve_forever, daemon=True).start()
         yield started
         started.shutdown()
 
 
 def build_config(server: McpServer, helper: str) -> str:
-    url = f"http://127.0.0.1:{server.server_port}/mcp"
     headers = {"authorization": "old", "x-kept": "kept"}
-    return json.dumps({"mcpServers": {"shop": {"url": url, "headers": headers, "headersHelper": helper}}})
+    return json.dumps({"mcpServers": {"shop": {"url": server.url, "headers": headers, "headersHelper": helper}}})
 
 
 def print_headers(**headers: Any) -> str:
@@ -95,7 +50,7 @@ def test_the_headers_of_the_helper_reach_the_server(desk: MakeDesk, server: McpS
     assert {headers["x-kept"] for headers in server.seen} == {"kept"}
     environ = seen.read_text()
     assert "CLAUDE_CODE_MCP_SERVER_NAME=shop\n" in environ
-    assert f"CLAUDE_CODE_MCP_SERVER_URL=http://127.0.0.1:{server.server_port}/mcp\n" in environ
+    assert f"CLAUDE_CODE_MCP_SERVER_URL={server.url}\n" in environ
     assert KEY not in environ
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,12 @@ from typing import Any
 import pytest
 
 from tests.agent.desk import Desk, call, reply, script
+from tests.agent.mcp_over_http import McpServer
 from tests.agent.stream import Json, Talk, control, user
-from turnlog.agent.mcp_servers.server_config import find_servers
+from tests.agent.waits import HANG
+from turnlog.agent.mcp_servers.server_config import ServerConfig, find_servers
+from turnlog.agent.mcp_servers.server_link import ServerFailure
+from turnlog.agent.mcp_servers.server_pool import ServerPool
 from turnlog.agent.settings import load_settings
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -102,6 +107,23 @@ def test_a_server_that_dies_is_started_again_for_the_next_call(desk: MakeDesk) -
     assert with_servers(here, "go", "--allowedTools", "mcp__demo").stdout == "Done.\n"
     assert results(here)[0]["is_error"]
     assert results(here)[-1]["content"] == [{"type": "text", "text": "3"}]
+
+
+@pytest.mark.parametrize("status", [404, 400])
+def test_a_server_over_http_that_was_started_again_is_connected_to_for_the_next_call(
+    tmp_path: Path, status: int
+) -> None:
+    with McpServer(lost_status=status) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        pool = ServerPool()
+        pool.connect_all([ServerConfig("shop", "user", "x", "http", url=server.url)], tmp_path, {})
+        server.sessions.clear()
+        look = ("tools/call", {"name": "look"})
+        with pytest.raises(ServerFailure):
+            pool.links["shop"].send(*look, seconds=HANG)
+        assert pool.links["shop"].send(*look, seconds=HANG)["content"] == [{"type": "text", "text": "apples"}]
+        pool.close()
+        server.shutdown()
 
 
 def test_a_prompt_is_a_command_whose_text_is_not_expanded_further(desk: MakeDesk) -> None:

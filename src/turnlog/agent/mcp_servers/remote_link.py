@@ -8,6 +8,7 @@ server may have carried it out.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,12 +31,16 @@ from turnlog.agent.mcp_servers.server_link import Object, QuestionAsker, ServerF
 from turnlog.model.cancel import Cancel
 
 CLOSE_TIMEOUT_SECONDS = 5.0
+_LOST_SESSION_TEXTS = ("Session terminated", "Server returned an error response")
+"""What the package says if a server over HTTP refuses a request, which one does that has been started again."""
 
 
 class ServerLoop:
     """The thread in which all connections of a session live."""
 
     def __init__(self) -> None:
+        # Without a handler, warnings of the package would appear in the middle of the screen.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="mcp")
         self._thread.start()
@@ -215,7 +220,7 @@ def _describe_client() -> Any:
 
 def _is_broken(error: BaseException) -> bool:
     names = {"ClosedResourceError", "BrokenResourceError", "EndOfStream", "ConnectError", "ReadError"}
-    return type(error).__name__ in names or "closed" in str(error).lower()
+    return type(error).__name__ in names or "closed" in str(error).lower() or str(error) in _LOST_SESSION_TEXTS
 
 
 def _describe_error(error: BaseException) -> str:

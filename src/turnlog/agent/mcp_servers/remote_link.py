@@ -54,6 +54,8 @@ class ServerLoop:
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(CLOSE_TIMEOUT_SECONDS)
+        if not self._thread.is_alive():
+            self.loop.close()
 
 
 class RemoteLink:

@@ -309,7 +309,7 @@ def test_what_a_sub_agent_does_names_the_call_that_it_works_for(desk: MakeDesk) 
     (use,) = [line for line in told if "Task" in json.dumps(line.get("message", {}))]
     inner = [line for line in told if line.get("parent_tool_use_id")]
     assert {line["parent_tool_use_id"] for line in inner} == {use["message"]["content"][0]["id"]}
-    assert [line["type"] for line in inner] == ["user", "assistant", "user", "assistant"]
+    assert [line["type"] for line in inner] == ["user", "assistant", "user"]  # its text is forwarded on demand
     assert {(line["subagent_type"], line["task_description"]) for line in inner} == {("Explore", "Look")}
     (agent,) = {line["agent_id"] for line in inner}
     tasks = [line for line in told if line.get("task_id")]

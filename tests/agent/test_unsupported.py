@@ -251,7 +251,6 @@ def test_settings_of_the_command_line_bring_hooks_too(desk: MakeDesk) -> None:
         ("hooks", {"PreToolUse": [{"matcher": "["}]}),
         ("agents", {"reviewer": {"description": "x"}}),
         ("jsonSchema", {"type": "nonsense"}),
-        ("toolAliases", {"a": "b"}),
     ],
 )
 def test_a_program_that_relies_on_what_there_is_not_is_refused_and_the_session_ends(
@@ -265,14 +264,6 @@ def test_a_program_that_relies_on_what_there_is_not_is_refused_and_the_session_e
     assert name in told[0]["response"]["error"]
     assert told[-1]["is_error"] is True
     assert (done.returncode, here.requests) == (2, [])
-
-
-def test_a_program_that_does_not_mind_goes_on_and_is_told(desk: MakeDesk) -> None:
-    here = desk(script("Done."))
-    lines = [control("i", subtype="initialize", planModeInstructions="Plan."), user("go")]
-    done = here.turnlog(*STREAMS, "--ignore-hooks", stdin="".join(json.dumps(line) + "\n" for line in lines))
-    assert done.returncode == 0
-    assert "planModeInstructions" in done.stderr
 
 
 @pytest.mark.parametrize("value", [None, {}, []])

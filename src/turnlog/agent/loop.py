@@ -175,7 +175,7 @@ class AgentLoop(Actor):
                 self._prepare_request(cancel, is_first=not requests)
             answer = self._requests.request_answer(cancel)
             requests += 1
-            calls = [PendingCall(str(c.get("id")), str(c.get("name")), to_object(c.get("input"))) for c in answer.calls]
+            calls = [self._resolve_call(block) for block in answer.calls]
             if calls:
                 self._run_calls(calls, cancel)
             else:
@@ -200,6 +200,10 @@ class AgentLoop(Actor):
             continuations += 1
             self.record.write_prompt(CONTINUE_INSTRUCTION, meta=True)
             self.conversation.add_user_content(CONTINUE_INSTRUCTION)
+
+    def _resolve_call(self, block: Object) -> PendingCall:
+        name = str(block.get("name"))
+        return PendingCall(str(block.get("id")), self.setup.tool_aliases.get(name, name), to_object(block.get("input")))
 
     def _run_calls(self, calls: Sequence[PendingCall], cancel: Cancel) -> None:
         """Run the calls of an answer; raise an exception if they end the turn before the model has finished."""

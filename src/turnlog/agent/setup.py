@@ -83,6 +83,12 @@ class AgentSetup(Struct):
     """Further values of the `anthropic-beta` header (`--betas`)."""
     task_tokens: int | None = None
     """How many tokens the model is told it may use for the task (`--task-budget`)."""
+    tool_aliases: Mapping[str, str] = {}
+    """The tools that run in place of those that the model calls, by name."""
+    plan_instructions: str = ""
+    """How the model is to plan, if a program says so."""
+    forwards_agent_text: bool = False
+    """Whether programs receive what a sub-agent that a call waits for writes and thinks, and not only its calls."""
     window: int | None = None
     """The context window in tokens, if it differs from the model's."""
     compact_at: float = 0.85

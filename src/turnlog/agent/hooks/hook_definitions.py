@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from turnlog.agent.unsupported_feature import UnsupportedFeature
@@ -61,6 +62,8 @@ class HookDefinition(Struct, frozen=True):
     """The folder of the plugin that defines the hook."""
     callback: str = ""
     """The id of a program's callback, which runs in place of a command."""
+    blocks_on_failure: bool = False
+    """Whether a callback that fails blocks the action (`onFailure`)."""
     is_async: bool = False
     """Whether the session continues without waiting for the hook."""
     is_once: bool = False
@@ -182,7 +185,10 @@ def parse_callbacks(hooks: Mapping[str, Any]) -> Iterator[HookDefinition | str]:
                 yield f"hooks.{event} is malformed"
                 continue
             limit = timeout if isinstance(timeout, int | float) and timeout > 0 else None
-            yield from (HookDefinition(event, matcher or "", timeout=limit, callback=str(name)) for name in ids)
+            hook = HookDefinition(
+                event, matcher or "", timeout=limit, blocks_on_failure=group.get("onFailure") == "block"
+            )
+            yield from (msgspec.structs.replace(hook, callback=str(name)) for name in ids)
 
 
 def _describe_problem(where: str, what: str) -> UnsupportedFeature:

@@ -130,6 +130,8 @@ class HookRunner:
         answer = HookAnswer(hook, HookOutput())
         if isinstance(found, str):
             answer.error = found
+            if hook.blocks_on_failure:
+                answer.block_reason = f"A hook of the program failed: {found}"
         elif found.get("async") is not True:
             read_json_answer(answer, found)
         return answer

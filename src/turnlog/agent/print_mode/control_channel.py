@@ -29,7 +29,8 @@ class ControlChannel:
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
         self._lock = threading.Condition()
-        self._waiting: set[str] = set()
+        self._waiting: dict[str, str] = {}
+        """The subtypes of the requests that wait for an answer, by name."""
         self._answers: dict[str, ControlAnswer] = {}
         self.is_closed = False
         """Whether no more answers can arrive."""
@@ -40,7 +41,7 @@ class ControlChannel:
         """Send a request and wait for its answer; raise RequestCancelled if `cancel` is set first."""
         name = str(uuid4())
         with self._lock:
-            self._waiting.add(name)
+            self._waiting[name] = str(request.get("subtype"))
         self._write({"type": "control_request", "request_id": name, "request": request})
         if cancel is None:
             return self._wait_for_answer(name, seconds)
@@ -48,14 +49,14 @@ class ControlChannel:
             with cancel.on_cancel(lambda: self._withdraw_request(name)):
                 answer = self._wait_for_answer(name, seconds)
         finally:
-            self._waiting.discard(name)
+            self._waiting.pop(name, None)
         cancel.check()
         return answer
 
     def _wait_for_answer(self, name: str, seconds: float | None) -> ControlAnswer:
         with self._lock:
             is_answered = self._lock.wait_for(lambda: name in self._answers or self.is_closed, seconds)
-            self._waiting.discard(name)
+            self._waiting.pop(name, None)
             gone = "standard input was closed, so nobody can answer" if is_answered else "timed out"
             return self._answers.pop(name, ControlAnswer(error=gone))
 
@@ -75,6 +76,15 @@ class ControlChannel:
             if (name := str(response.get("request_id"))) in self._waiting:
                 self._answers[name] = ControlAnswer(content) if isinstance(content, Mapping) else failure
                 self._lock.notify_all()
+
+    def withdraw_subtype(self, subtype: str) -> None:
+        """End the waiting requests of one kind, whose answers would mean nothing any more."""
+        with self._lock:
+            names = [name for name, kind in self._waiting.items() if kind == subtype and name not in self._answers]
+            self._answers |= {name: ControlAnswer(is_withdrawn=True) for name in names}
+            self._lock.notify_all()
+        for name in names:
+            self._write({"type": "control_cancel_request", "request_id": name})
 
     def withdraw_requests(self) -> None:
         """End all waiting requests, since the turn is over."""

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnlog._version import __version__
+from turnlog.agent.briefing.plan_mode import build_plan_reminder
+from turnlog.agent.conversation import build_reminder
 from turnlog.agent.delegation import may_run_in_background
-from turnlog.agent.events import WarningIssued
 from turnlog.agent.print_mode import session_facts
 from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.print_mode.permission_updates import NO_BYPASS
@@ -21,7 +22,7 @@ from turnlog.agent.record.chain import CLIENT_VERSION
 from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.call_result import to_object
-from turnlog.errors import NotFound, TurnlogError, UsageError
+from turnlog.errors import NotFound, TurnlogError
 
 if TYPE_CHECKING:
     from turnlog.agent.print_mode.reload_requests import SessionReload
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 Object = Mapping[str, Any]
 Json = dict[str, Any]
-
-UNSUPPORTED_INITIALIZE_KEYS = ("toolAliases", "planModeInstructions")
-"""Keys of `initialize` that turnlog would have to ignore."""
 
 
 class RequestFailure(TurnlogError):
@@ -62,15 +60,14 @@ class TurnFeed(Protocol):
 class ControlRequests:
     """Carries out a program's requests for one session."""
 
-    def __init__(
-        self, session: StartedSession, feed: TurnFeed, channel: ControlChannel, *, ignores_hooks: bool = False
-    ) -> None:
+    def __init__(self, session: StartedSession, feed: TurnFeed, channel: ControlChannel) -> None:
         self._loop = loop = session.loop
         self._session = session
         self._channel = channel
         self._feed = feed
-        self._ignores_hooks = ignores_hooks
         self._first_model = loop.setup.name
+        self._spares_tasks = False
+        """Whether the person can stop each sub-agent in the background, so that an interrupt does not."""
         self._servers_with_policies: set[str] = set()
         self.server_names = list(loop.setup.program_servers)
         """MCP servers inside the program to which the session has not connected yet."""
@@ -89,16 +86,12 @@ class ControlRequests:
 
     def initialize(self, request: Object) -> Json:
         """Apply the program's definitions for the session; raise UsageError if it relies on an unsupported feature."""
-        refused = [name for name in UNSUPPORTED_INITIALIZE_KEYS if request.get(name)]
-        if refused:
-            problem = f"initialize: turnlog does not support {', '.join(refused)}"
-            if not self._ignores_hooks:
-                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without them")
-            self._loop.tell(WarningIssued(f"{problem}; the session continues without them"))
-        if hooks := to_object(request.get("hooks")):
+        hooks = to_object(request.get("hooks"))
+        if hooks or (isinstance(request.get("hooks"), Mapping) and self._loop.hooks is not None):
             from turnlog.agent.print_mode.program_hooks import attach_program_hooks
 
             attach_program_hooks(self._loop, hooks, self._channel)
+        self._apply_session_keys(request)
         if agents := to_object(request.get("agents")):
             self._loop.add_agents(agents, "initialize")
         if isinstance(added := request.get("appendSubagentSystemPrompt"), str) and added:
@@ -121,7 +114,23 @@ class ControlRequests:
         self._replace_system_prompt(request)
         if isinstance(title := request.get("title"), str) and title.strip():
             self._loop.record.write_title(title.strip())
-        return session_facts.describe_session(self._loop, self._session.builder.list_styles())
+        applied = {"hooks_applied": True} if isinstance(request.get("hooks"), Mapping) else {}
+        return {**session_facts.describe_session(self._loop, self._session.builder.list_styles()), **applied}
+
+    def _apply_session_keys(self, request: Object) -> None:
+        """Apply the keys of `initialize` that change how the session works with the model and the program."""
+        setup = self._loop.setup
+        if aliases := to_object(request.get("toolAliases")):
+            setup.tool_aliases = {name: one for name, one in aliases.items() if isinstance(one, str)}
+        if isinstance(plan := request.get("planModeInstructions"), str) and plan.strip():
+            before, after = build_reminder(build_plan_reminder(setup.plan_instructions)), build_plan_reminder(plan)
+            setup.plan_instructions = plan
+            if not self._loop.conversation.messages:  # later, the reminder is sent when the mode changes
+                setup.preface = [build_reminder(after) if block == before else block for block in setup.preface]
+                self._loop.conversation.preface = list(setup.preface)
+        if isinstance(forwards := request.get("forwardSubagentText"), bool):
+            setup.forwards_agent_text = forwards
+        self._spares_tasks = self._spares_tasks or request.get("perTaskStopAffordance") is True
 
     def _replace_system_prompt(self, request: Object) -> None:
         replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
@@ -149,6 +158,9 @@ class ControlRequests:
     # -- the turn and the model
 
     def interrupt(self, _: Object) -> Json:
+        if not self._spares_tasks:  # the person would have no means to stop them
+            for agent in self._loop.shared.agents.list_running():
+                agent.stop("client")
         self._feed.interrupt_turn()
         return {"still_queued": []}
 

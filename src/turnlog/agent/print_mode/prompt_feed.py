@@ -46,8 +46,6 @@ class PromptFeed:
         lines: Iterable[bytes],
         write: LineWriter,
         channel: ControlChannel,
-        *,
-        ignores_hooks: bool = False,
     ) -> None:
         self._loop = loop = session.loop
         self._lines = lines
@@ -57,7 +55,7 @@ class PromptFeed:
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._cancel = Cancel()
-        self._requests = ControlRequests(session, self, channel, ignores_hooks=ignores_hooks)
+        self._requests = ControlRequests(session, self, channel)
         self._slow_answers: list[threading.Thread] = []
         self._prompt_ids: set[str] = set()
         self._unanswered = 0

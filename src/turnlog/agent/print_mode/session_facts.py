@@ -32,8 +32,7 @@ def describe_session(loop: AgentLoop, styles: list[str]) -> Json:
         "pid": os.getpid(),
         "claude_code_version": CLIENT_VERSION,
         "current_permission_mode": setup.guard.mode,
-        "hooks_applied": True,
-        "hook_on_failure_supported": False,
+        "hook_on_failure_supported": True,
     }
 
 

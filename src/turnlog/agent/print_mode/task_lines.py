@@ -37,6 +37,11 @@ class TaskLines:
         else:
             yield from self._build_end_lines(event)
 
+    def is_in_foreground(self, call: str) -> bool:
+        """Return whether a call waits for the sub-agent that it has started."""
+        task = next((task for task in self._tasks.values() if task.call == call), None)
+        return task is not None and task.task not in self._running
+
     def describe_agent(self, call: str | None) -> Json:
         """Return the keys that tell whose line it is, if a sub-agent wrote it."""
         task = next((task for task in self._tasks.values() if task.call == call), None) if call else None

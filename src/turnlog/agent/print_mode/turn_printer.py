@@ -101,11 +101,13 @@ class TurnPrinter:
         """The result that `json` prints when nothing more can follow it."""
         self._texts = 0
         self._tasks = TaskLines()
+        self._forwards_agent_text = False
 
     def begin_turn(self, loop: AgentLoop, key_source: str = "none", *, is_notice: bool = False) -> None:
         """Print the setup of the turn and reset the counts; a notice of a background task starts some turns."""
         self._origin = {"origin": {"kind": "task-notification"}} if is_notice else {}
         self._session_id, self._spent = loop.record.session_id, loop.spent
+        self._forwards_agent_text = loop.setup.forwards_agent_text
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         self._is_call_interrupted = False
         if self._form == "stream-json":
@@ -199,10 +201,19 @@ class TurnPrinter:
             if self._prints_hooks or event.event == "SessionStart":
                 yield _build_hook_line(event)
         elif isinstance(event, EntryWritten):
+            if event.agent is not None and self._is_left_out(event.agent, event.entry):
+                return
             about = self._tasks.describe_agent(event.agent)
             yield from ({**line, **about} for line in _build_entry_lines(event.entry, event.agent))
         elif isinstance(event, TaskStarted | TaskMoved | TaskProgressed | TaskEnded):
             yield from self._tasks.build_lines(event)
+
+    def _is_left_out(self, call: str, entry: Object) -> bool:
+        """Return whether an entry is text or thinking of a sub-agent that a call waits for."""
+        if self._forwards_agent_text or entry.get("type") != "assistant" or not self._tasks.is_in_foreground(call):
+            return False
+        content = to_object(entry.get("message")).get("content")
+        return not any(to_object(block).get("type") == "tool_use" for block in content or ())
 
     def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.is_failure or ended.reason == "broken"

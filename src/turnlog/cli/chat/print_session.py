@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -107,7 +107,7 @@ def _run_prompt_stream(
         _attach_program(begun.loop, person, said)
         awaited_agent = wishes.agent if wishes.agent not in begun.loop.setup.agents else None
         planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
-        feed = PromptFeed(begun, lines, write_json, channel, ignores_hooks=wishes.ignores_hooks)
+        feed = PromptFeed(begun, lines, write_json, channel)
         while (message := feed.next_message()) is not None:
             feed.connect_servers()
             if awaited_agent:
@@ -124,11 +124,12 @@ def _run_prompt_stream(
                     printing.replay_message(message.content, message.uuid)
                 planning.announce_change()
                 try:
-                    status = _run_prompt(begun.loop, printing, message.content, cancel, message.uuid)
+                    status = _run_prompt(
+                        begun.loop, printing, message.content, cancel, message.uuid, planning.update_after_turn
+                    )
                 except UsageError as error:  # only this message is invalid; the next one may be fine
                     printing.print_failure(str(error))
                     status = error.exit_status
-                planning.update_after_turn()
             if heard:
                 return choose_exit_status(status, heard)
         with catch_interrupts(cancel := feed.create_cancel()) as heard:
@@ -175,8 +176,17 @@ def _run_notice_turns(loop: AgentLoop, printing: TurnPrinter, cancel: Cancel, st
     return status
 
 
-def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel, uuid: str | None = None) -> int:
-    """Answer one prompt or slash command and return the exit status."""
+def _run_prompt(
+    loop: AgentLoop,
+    printing: TurnPrinter,
+    prompt: Any,
+    cancel: Cancel,
+    uuid: str | None = None,
+    note_end: Callable[[], object] = lambda: None,
+) -> int:
+    """Answer one prompt or slash command and return the exit status.
+
+    `note_end` is called before the result is printed, after which a program may change the mode."""
     text = _read_plain_text(prompt)
     if text.startswith("/"):
         from turnlog.agent.events import TurnEnded
@@ -190,7 +200,9 @@ def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Can
             return printing.end_turn(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
         if told is not None:
             return printing.print_command_result(loop, *told, round((time.monotonic() - began) * 1000))
-    return printing.end_turn(loop, loop.run_turn(prompt, cancel, typed=False, uuid=uuid))
+    ended = loop.run_turn(prompt, cancel, typed=False, uuid=uuid)
+    note_end()
+    return printing.end_turn(loop, ended)
 
 
 def _read_plain_text(prompt: Any) -> str:

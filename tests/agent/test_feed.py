@@ -309,3 +309,18 @@ def test_a_command_in_a_stream_is_told_like_an_answer(desk: MakeDesk) -> None:
     assert kinds(told) == ["init", "assistant", "success"]
     assert told[1]["message"]["model"] == "<synthetic>"
     assert told[1]["message"]["content"][0]["text"] == told[2]["result"]
+
+
+def test_a_prompt_that_no_person_has_typed_mentions_no_file_and_names_no_command(desk: MakeDesk) -> None:
+    here = desk(script("One.", "Two.", "Three."))
+    here.trust()
+    (here.cwd / "notes.md").write_text("from the file")
+    (here.cwd / ".claude" / "commands").mkdir(parents=True)
+    (here.cwd / ".claude" / "commands" / "do.md").write_text("Do it now")
+    texts = ["/clear @notes.md", "/do it", [{"type": "text", "text": "/cost"}]]
+    told = fed(here, *(user(text, client_composed=True) for text in texts))
+    assert [line["result"] for line in told if line["type"] == "result"] == ["One.", "Two.", "Three."]
+    sent = [body["messages"][-1]["content"][-1]["text"] for body in here.requests]
+    assert sent == ["/clear @notes.md", "/do it", "/cost"]
+    assert "from the file" not in json.dumps(here.requests[-1]["messages"])
+    assert "Do it now" not in json.dumps(here.requests[-1]["messages"])

@@ -33,6 +33,8 @@ class FeedMessage(NamedTuple):
 
     content: str | list[dict[str, Any]]
     uuid: str | None = None
+    is_verbatim: bool = False
+    """Whether the text mentions no files and names no command, since no person has typed it."""
     is_notice: bool = False
     """Whether it only says that a notice of a background task waits."""
 
@@ -176,8 +178,8 @@ def _build_response(subtype: str, name: Any, **more: Any) -> dict[str, Any]:
 def _parse_message(number: int, found: Object) -> FeedMessage:
     message, uuid = found.get("message"), found.get("uuid")
     content = message.get("content") if isinstance(message, Mapping) else None
-    if isinstance(content, list) and content and all(isinstance(one, dict) and "type" in one for one in content):
-        return FeedMessage(content, uuid if isinstance(uuid, str) else None)
-    if isinstance(content, str) and content.strip():
-        return FeedMessage(content, uuid if isinstance(uuid, str) else None)
+    is_list = isinstance(content, list) and all(isinstance(one, dict) and "type" in one for one in content)
+    if content and (is_list or (isinstance(content, str) and content.strip())):
+        is_verbatim = found.get("client_composed") is True
+        return FeedMessage(content, uuid if isinstance(uuid, str) else None, is_verbatim)
     raise TurnlogError(f"standard input, line {number}: the user message has no content")

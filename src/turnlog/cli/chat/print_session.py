@@ -125,7 +125,13 @@ def _run_prompt_stream(
                 planning.announce_change()
                 try:
                     status = _run_prompt(
-                        begun.loop, printing, message.content, cancel, message.uuid, planning.update_after_turn
+                        begun.loop,
+                        printing,
+                        message.content,
+                        cancel,
+                        planning.update_after_turn,
+                        uuid=message.uuid,
+                        typed_text="" if message.is_verbatim else None,
                     )
                 except UsageError as error:  # only this message is invalid; the next one may be fine
                     printing.print_failure(str(error))
@@ -181,13 +187,16 @@ def _run_prompt(
     printing: TurnPrinter,
     prompt: Any,
     cancel: Cancel,
-    uuid: str | None = None,
     note_end: Callable[[], object] = lambda: None,
+    *,
+    uuid: str | None = None,
+    typed_text: str | None = None,
 ) -> int:
     """Answer one prompt or slash command and return the exit status.
 
-    `note_end` is called before the result is printed, after which a program may change the mode."""
-    text = _read_plain_text(prompt)
+    `note_end` is called before the result is printed, after which a program may change the mode. Only `typed_text`, by
+    default the whole prompt, can mention files and name a command."""
+    text = _read_plain_text(prompt) if typed_text is None else typed_text
     if text.startswith("/"):
         from turnlog.agent.events import TurnEnded
         from turnlog.agent.slash_commands import run_printed_command
@@ -200,7 +209,7 @@ def _run_prompt(
             return printing.end_turn(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
         if told is not None:
             return printing.print_command_result(loop, *told, round((time.monotonic() - began) * 1000))
-    ended = loop.run_turn(prompt, cancel, typed=False, uuid=uuid)
+    ended = loop.run_turn(prompt, cancel, typed_text=typed_text, typed=False, uuid=uuid)
     note_end()
     return printing.end_turn(loop, ended)
 

@@ -21,6 +21,27 @@ SESSION = "11111111-2222-4333-8444-555555555555"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 AGENT = {"description": "Reviews code", "prompt": "You only review.", "tools": ["Read", "Bash"]}
 
+REVIEW: Json = {
+    "conversations": [
+        {"kind": "agent", "replies": ["Looks fine."]},
+        {
+            "kind": "main",
+            "replies": [
+                reply(
+                    call(
+                        "Task",
+                        description="Review",
+                        prompt="Review it",
+                        subagent_type="reviewer",
+                        run_in_background=False,
+                    )
+                ),
+                "Done.",
+            ],
+        },
+    ]
+}
+
 
 def list_files(requests: list[Json], folder: Path) -> object:
     return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
@@ -198,31 +219,27 @@ FEATURES: dict[str, Feature] = {
         },
         script("One.", "Two.", "Three.", "Four.", "Five.", when_done="repeat"),
     ),
-    "agents": Feature(
-        {
-            "options": {"agents": {"reviewer": AGENT}},
-            "steps": ASK,
-        },
-        {
-            "conversations": [
-                {"kind": "agent", "replies": ["Looks fine."]},
-                {
-                    "kind": "main",
-                    "replies": [
-                        reply(
-                            call(
-                                "Task",
-                                description="Review",
-                                prompt="Review it",
-                                subagent_type="reviewer",
-                                run_in_background=False,
-                            )
-                        ),
-                        "Done.",
-                    ],
-                },
-            ]
-        },
+    "agents": Feature({"options": {"agents": {"reviewer": AGENT}}, "steps": ASK}, REVIEW),
+    "forwarded text of agents": Feature(
+        {"options": {"agents": {"reviewer": AGENT}, "forwardSubagentText": True}, "steps": ASK}, REVIEW
+    ),
+    "prompts that nobody typed": Feature(
+        {"options": {"verbatimPrompts": True}, "steps": [["send", "/init @seen.txt"], *ASK[1:]]},
+        script("Done."),
+        furnish=write_file("seen.txt", "PLUMS\n"),
+        look=find_texts("/init @seen.txt", "PLUMS"),
+    ),
+    "names for tools": Feature(
+        {"options": {"toolAliases": {"Shell": "Bash"}, "allowedTools": ["Bash(echo:*)"]}, "steps": ASK},
+        script(reply(call("Shell", command="echo hi", description="Say hi")), "Done."),
+        ("typescript",),
+    ),
+    "settings written by the program": Feature(
+        {"steps": [*ASK, ["call", "updateSettings", "localSettings", {"model": "x"}], ["call", "reloadSkills"]]},
+        script("Done."),
+        ("typescript",),
+        answers={"reloadSkills": lambda answer: "skills" in answer},
+        look=lambda requests, folder: (folder / ".claude/settings.local.json").exists(),
     ),
     "main agent": Feature(
         {"options": {"agent": "reviewer", "agents": {"reviewer": AGENT}}, "steps": ASK},

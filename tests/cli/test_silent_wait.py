@@ -56,6 +56,29 @@ def nap():
     output.print_remark("done")
     progress.hide_work()
 """
+FORKS = """
+import os, time
+import click
+from turnlog.cli import output, progress
+from turnlog.entries.worker_processes import count_cores, spread_work
+@click.command()
+def nap():
+    parent = os.getpid()
+    def work(share):
+        is_parent = os.getpid() == parent
+        while is_parent and not progress._lines[0]._is_visible:
+            time.sleep(0.01)
+        if not is_parent:  # the line belongs to the parent
+            progress._lines[0].report_step("drawn by a helper", 1, 4)
+            progress._lines[0]._draw()
+        return [is_parent]
+    cores = os.sched_getaffinity(0)
+    results = [*spread_work(work, list[bool], [[1], [2], [3]])]
+    while not progress._lines[0]._is_visible:
+        time.sleep(0.01)
+    output.print_remark(f"{{count_cores() == len(cores)}} {{results}}")
+    progress.hide_work()
+"""
 
 FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 CALLS = {
@@ -227,6 +250,16 @@ def test_work_that_reports_nothing_shows_how_long_it_has_taken(tmp_path: Path) -
     assert re.fullmatch(r"(\r\x1b\[2KWorking, \d+ s so far \(Ctrl-C stops\))+\r\x1b\[2Kdone\r\n", written), repr(
         written
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one process does everything elsewhere")
+def test_work_is_spread_over_processes_although_a_thread_draws_the_line(tmp_path: Path) -> None:
+    (tmp_path / "nap.py").write_text(FORKS.format())
+    spread = "os.sched_getaffinity = lambda _: {{0, 1}}"
+    status, written = run(["nap"], NAPS.format(folder=str(tmp_path)) + spread.format())
+    assert status == 0
+    assert "True [[True], [False], [False]]" in written, repr(written)
+    assert "helper" not in written
 
 
 def test_nothing_is_shown_without_a_terminal(machine: Machine) -> None:

@@ -14,9 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.work_progress import listen_to_work, stop_listening
+
+if TYPE_CHECKING:
+    from threading import Event, Thread
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of finished steps and the total."""
@@ -49,13 +53,26 @@ class ProgressLine:
         """Whether the command itself reports its steps; those of the work below it are then details."""
         self._is_visible = False
         self._lock = threading.Lock()
-        self._end = threading.Event()
+        self._is_closed = False
+        self._thread: Thread | None = None
+        self._thread_end = threading.Event()
 
     def start_thread(self) -> None:
         """Draw the line from time to time, whether anything is reported or not."""
         import threading
 
-        threading.Thread(target=self._draw_until_end, name="progress", daemon=True).start()
+        self._thread_end = threading.Event()
+        self._thread = threading.Thread(target=self._draw_until, args=(self._thread_end,), name="progress", daemon=True)
+        self._thread.ends_before_fork = True  # type: ignore[attr-defined]  # see `worker_processes.count_cores`
+        self._thread.start()
+
+    def stop_thread(self) -> bool:
+        """End the thread; return whether there was one."""
+        thread, self._thread = self._thread, None
+        self._thread_end.set()
+        if thread is not None:
+            thread.join()
+        return thread is not None
 
     def report_work(self, step: str, done: int, total: int) -> None:
         """Take a report from the work below the command."""
@@ -81,9 +98,14 @@ class ProgressLine:
 
     def close(self) -> None:
         """Erase the line for good."""
-        self._end.set()
+        self._is_closed = True
+        self.stop_thread()
         with self._lock:
             self._erase()
+
+    def leave(self) -> None:
+        """Never draw again, without erasing the line, which belongs to the process that forked this one."""
+        self._is_closed = True
 
     def _take(self, words: str, done: int, total: int) -> None:
         if done >= total:
@@ -95,14 +117,14 @@ class ProgressLine:
         if time.monotonic() - self._last_draw > REFRESH_SECONDS:
             self._draw()
 
-    def _draw_until_end(self) -> None:
-        while not self._end.wait(REFRESH_SECONDS):
+    def _draw_until(self, end: Event) -> None:
+        while not end.wait(REFRESH_SECONDS):
             self._draw()
 
     def _draw(self) -> None:
         with self._lock:
             now = time.monotonic()
-            if self._end.is_set() or now - self._last_output < SILENT_SECONDS:
+            if self._is_closed or now - self._last_output < SILENT_SECONDS:
                 return
             self._last_draw = now
             step = self._step
@@ -128,12 +150,35 @@ def show_work() -> Iterator[None]:
         return
     line = ProgressLine(time.monotonic())
     _lines.append(line)
+    _prepare_forks()
     listen_to_work(line.report_work)
     line.start_thread()
     try:
         yield
     finally:
         hide_work()
+
+
+@cache
+def _prepare_forks() -> None:
+    """Let the thread end before each fork, so that the new process doesn't inherit a lock that it holds."""
+    if not hasattr(os, "register_at_fork"):
+        return
+    stopped: list[ProgressLine] = []
+
+    def stop_threads() -> None:
+        stopped[:] = [line for line in _lines if line.stop_thread()]
+
+    def start_threads() -> None:
+        for line in stopped:
+            line.start_thread()
+
+    def leave_lines() -> None:
+        stop_listening()
+        for line in _lines:
+            line.leave()
+
+    os.register_at_fork(before=stop_threads, after_in_parent=start_threads, after_in_child=leave_lines)
 
 
 def hide_work() -> None:

@@ -1,7 +1,8 @@
 """Distributes work on many files over several processes.
 
-It forks only where that is safe and takes about a millisecond: on Linux, in a program with a single thread. Elsewhere,
-a single process does everything. If a helper process fails, the caller repeats its share of the work.
+It forks only where that is safe and takes about a millisecond: on Linux, in a program with a single thread, not
+counting one that ends before each fork. Elsewhere, a single process does everything. If a helper process fails, the
+caller repeats its share of the work.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ S = TypeVar("S")
 
 def count_cores() -> int:
     """Return how many processes may run at the same time."""
-    can_fork = sys.platform == "linux" and threading.active_count() == 1
+    others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+    can_fork = sys.platform == "linux" and all(getattr(thread, "ends_before_fork", False) for thread in others)
     return len(os.sched_getaffinity(0)) if can_fork else 1
 
 

@@ -144,14 +144,18 @@ def test_what_took_the_place_of_a_session_is_told_and_keeps_nobody_waiting(
     stranger.cookies.update(client.cookies)
     path.unlink()
     made(path)
-    is_file = made in (noise, half)
+    is_file, is_gone = made in (noise, half), made is delete_file
     for rest in ("", "/window/0", "/raw/0", "/picture/0/0"):
         answer = stranger.get(f"/s/{SESSION}{rest}")
         assert "bug in turnlog" not in answer.text
-        assert answer.status_code == (200 if is_file and not rest.startswith("/pic") else 404 if is_file else 500)
+        is_shown = is_file and not rest.startswith("/pic")
+        assert answer.status_code == (200 if is_shown else 404 if is_file or is_gone else 500)
     for rest in ("", "/find?q=hello", "/locate?key=u1", "/health"):
         answer = stranger.get(f"/api/s/{SESSION}{rest}")
-        assert answer.status_code in ((200, 404) if is_file else (500,)), rest
+        if is_gone and rest == "/health":
+            assert answer.json() == {"state": "gone", "health": None}
+            continue
+        assert answer.status_code in ((200, 404) if is_file else (404,) if is_gone else (500,)), rest
         assert "mistake" not in answer.text
         assert is_file or "error" in answer.json()
     assert stranger.get(f"/live/{SESSION}").status_code in ((200,) if is_file else (404, 500))

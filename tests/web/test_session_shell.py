@@ -178,6 +178,7 @@ def test_the_rail_filters_groups_and_can_be_put_away(page: Page) -> None:
     page.get_by_label("Filter sessions").fill("")
     page.get_by_label("Group the sessions").select_option("project")
     expect(page.locator(".rail-group").first).to_have_text(re.compile("webshop|demo"))
+    expect(page.locator(".rail-facts").first).to_have_text(re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d · [0-9]+ prompts?$"))
     page.locator("h1").click()
     page.keyboard.press("b")
     expect(page.locator(".rail")).to_be_hidden()

@@ -23,8 +23,8 @@ _SESSIONS_BEFORE = 60
 class RailRow(NamedTuple):
     ref: str
     title: str
-    project: str
-    time: str
+    facts: tuple[str, ...]
+    """What the heading above does not say already: the project and the time of day, or day and time."""
     prompts: int
     group: str
     """The heading to put before this row; empty if it belongs to the same group as the previous row."""
@@ -56,7 +56,9 @@ def build_rail(listing: HomeListing, ref: str, *, words: str = "", group: str = 
     today = datetime.now(UTC).astimezone().date()
     for row, own in list(zip(rows, refs, strict=True))[first : first + MAX_RAIL_SESSIONS]:
         name = folder_name(row.project) if group == "project" else _name_day(row.last, today)
-        found.append(_to_rail_row(row, own, name if name != before else "", is_here=own == ref))
+        time = format_local_time(row.last)
+        facts = (time,) if group == "project" else (folder_name(row.project), time.split(" ")[-1])
+        found.append(_to_rail_row(row, own, facts, name if name != before else "", is_here=own == ref))
         before = name
     return SessionRail(found, first, len(rows))
 
@@ -71,9 +73,9 @@ def _sort_rows(rows: Sequence[CatalogSession], group: str) -> list[CatalogSessio
     return sorted(newest_first, key=lambda row: order[row.project])
 
 
-def _to_rail_row(row: CatalogSession, ref: str, group: str, *, is_here: bool) -> RailRow:
+def _to_rail_row(row: CatalogSession, ref: str, facts: tuple[str, ...], group: str, *, is_here: bool) -> RailRow:
     title = row.title or row.first_prompt or "(no title)"
-    return RailRow(ref, title[:120], folder_name(row.project), format_local_time(row.last), row.prompts, group, is_here)
+    return RailRow(ref, title[:120], facts, row.prompts, group, is_here)
 
 
 def _name_day(seconds: float, today: date) -> str:

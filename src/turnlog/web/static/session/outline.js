@@ -145,8 +145,9 @@ function facts(turn) {
     turn.calls ? formatCount(turn.calls, "call") : "",
     cost ? formatMoney(cost) : "",
   ].filter(Boolean);
+  // Errors come first: the end of a long line is cut.
+  if (turn.errors) line.append(part("turn-errors", formatCount(turn.errors, "error")), parts.length ? " · " : "");
   line.append(parts.join(" · "));
-  if (turn.errors) line.append(" ", part("turn-errors", formatCount(turn.errors, "error")));
   if (turn.outcome && turn.outcome !== "finished") line.append(" ", part(`turn-outcome ${turn.outcome}`, turn.outcome));
   return line;
 }

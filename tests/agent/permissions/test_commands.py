@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from tests.agent.waits import run
 from turnlog.agent.permissions.command.bash_line import parse_bash_line
 from turnlog.agent.permissions.command.words import split_words
 
@@ -111,3 +114,21 @@ def test_words_tell_what_the_shell_will_make_of_them() -> None:
     assert [word.is_known for word in found] == [False, False, True, False, True, True, False, False]
     assert [word.pattern for word in found] == [None, None, None, None, "*.py", "[*]x?", "[ab]", None]
     assert [word.has_tilde for word in found] == [False, False, True, True, False, False, False, False]
+
+
+def test_no_character_ends_the_process() -> None:
+    script = """
+from tests.agent.waits import run
+from turnlog.agent.permissions.command.bash_line import parse_bash_line
+for point in (*range(0x80, 0x110000, 499), 0x10FFFF):
+    for text in ("{%s", "{1%s..2}", "a {%s", "$%s", "${%s}", "<<%s", "a[%s]=1", "%s=1 a", "[[ %s ]]", "$((%s))"):
+        parse_bash_line(text % chr(point))
+print("done")
+"""
+    assert run([sys.executable, "-c", script], encoding="utf-8").stdout == "done\n"
+
+
+@pytest.mark.parametrize("text", ["é=1 b", "é b", "日本=1 b", "a \U0010ffff b", "b é#c", "a é→ü \U0001f34e"])
+def test_characters_outside_ascii_are_parts_of_words(text: str) -> None:
+    (part,) = parse_bash_line(text).parts
+    assert (part.text, [word.text for word in part.words], part.assigned) == (text, text.split(), ())

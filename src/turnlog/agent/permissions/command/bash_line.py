@@ -23,6 +23,10 @@ MAX_LINE_WORDS = 1000
 _MAX_TREE_DEPTH = 200
 BACKGROUND_REASON = "the background operator & lets it continue after the check"
 _UNREADABLE_REASON = "its words are not known before it runs"
+_STRANGE_CHAR_PATTERN = re.compile(r"[^\x00-\x7f]")
+_STAND_IN = "."
+"""What the grammar sees of characters outside ASCII: part of a word, but of no name, number or operator. The grammar's
+scanner looks them up in a table of 256 characters, and what lies beyond the table can end the process."""
 _QUOTED_MARK_PATTERN = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
 _DUPLICATED_STREAM_PATTERN = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
 _REDIRECT_ARROW_PATTERN = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
@@ -64,7 +68,7 @@ def parse_bash_line(text: str) -> BashLine:
     data = text.encode("utf-8", "surrogatepass")
     walk = _BashTreeWalk(data)
     if len(text) <= MAX_LINE_CHARS:
-        root = _load_parser().parse(data).root_node
+        root = _load_parser().parse(_STRANGE_CHAR_PATTERN.sub(_replace_char, text).encode()).root_node
         if root.has_error:
             walk.note_doubt("it can't be parsed", hides=True)
         walk.visit_node(root, 0)
@@ -75,6 +79,11 @@ def parse_bash_line(text: str) -> BashLine:
     if any(part.words == () for part in walk.parts) and len(walk.parts) > 1:
         walk.note_doubt("it sets variables for what follows")
     return BashLine(text.strip(), tuple(walk.parts), tuple(dict.fromkeys(walk.doubts)), walk.is_opaque, walk.has_loop)
+
+
+def _replace_char(match: re.Match[str]) -> str:
+    """Return a stand-in for a character that takes as many bytes."""
+    return _STAND_IN * len(match[0].encode("utf-8", "surrogatepass"))
 
 
 @cache
@@ -117,7 +126,7 @@ class _BashTreeWalk:
                 self.visit_node(body, depth + 1, redirects)
             redirects = ()
         elif node.type in ("command_substitution", "process_substitution"):  # `$(< a)` has no command
-            found = tuple(_read_redirect(child) for child in inner if child.type == "file_redirect")
+            found = tuple(self._read_redirect(child) for child in inner if child.type == "file_redirect")
             self.parts += [SimpleCommand("", (), (), found)] if found else []
         elif is_in_tables(node.type, "simple"):
             self.parts.append(self._read_simple_command(node, redirects))
@@ -138,20 +147,20 @@ class _BashTreeWalk:
         elif node.is_named and not is_in_tables(node.type, "simple", "order", "pieces"):
             self.note_doubt(f"a part of it ({node.type.replace('_', ' ')}) can't be checked before it runs")
         elif node.type in ("word", "number", "simple_expansion"):
-            if len(split_words(_read_node_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
+            if len(split_words(self._read_node_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
                 self.note_doubt(_UNREADABLE_REASON, hides=True)
         elif node.type == "comment":
             # In bash a comment starts where a word could; elsewhere `#` is part of a word and hides nothing.
             before = self.data[: node.start_byte]
             if before and (before[-1:] not in b" \t\n;&|" or before[-2:-1] == b"\\"):
                 self.note_doubt("a comment in it can't be checked before it runs", hides=True)
-        elif node.type == "variable_assignment" and "[" in _read_node_text(
+        elif node.type == "variable_assignment" and "[" in self._read_node_text(
             node
         ):  # bash computes an index, and what it names
             self.note_doubt("an index can't be checked before it runs")
         elif node.type == "for_statement":
             name = node.child_by_field_name("variable")
-            if node.children[0].type != "for" or name is None or not is_in_tables(_read_node_text(name), "plain"):
+            if node.children[0].type != "for" or name is None or not is_in_tables(self._read_node_text(name), "plain"):
                 self.note_doubt("a loop of this kind can't be checked before it runs")
         elif node.type == "heredoc_redirect":
             self._check_heredoc(node)
@@ -163,11 +172,11 @@ class _BashTreeWalk:
             words_after = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]
             if words_after or len(child.children_by_field_name("destination")) > 1:
                 self.note_doubt("words after a redirect can't be checked before it runs", hides=True)
-            yield from self._read_redirects(child) if is_text else [_read_redirect(child)]
+            yield from self._read_redirects(child) if is_text else [self._read_redirect(child)]
 
     def _check_heredoc(self, node: Node) -> None:
         """Check that a here-document is plain text: its delimiter is quoted, and it ends where bash would end it."""
-        texts = {child.type: _read_node_text(child) for child in node.children}
+        texts = {child.type: self._read_node_text(child) for child in node.children}
         mark = _QUOTED_MARK_PATTERN.fullmatch(texts.get("heredoc_start", ""))
         lines = texts.get("heredoc_body", "").split("\n")
         if mark is None or "<<" not in texts:
@@ -176,43 +185,46 @@ class _BashTreeWalk:
             self.note_doubt("a here-document in it can't be checked before it runs", hides=True)
 
     def _read_simple_command(self, node: Node, redirects: tuple[Redirect, ...]) -> SimpleCommand:
-        text = _read_node_text(node)
+        text = self._read_node_text(node)
         if node.type == "variable_assignment":
-            return SimpleCommand(text, (), (_read_assignment(node),), redirects)
+            return SimpleCommand(text, (), (self._read_assignment(node),), redirects)
         if node.type != "command":
-            unknown = (ShellWord(_read_node_text(node.children[0])), ShellWord(text, is_known=False))
+            unknown = (ShellWord(self._read_node_text(node.children[0])), ShellWord(text, is_known=False))
             return SimpleCommand(text, tuple(split_words(text) or unknown), (), redirects)
         settings = [child for child in node.children if child.type == "variable_assignment"]
         rest = [child for child in node.children if child.type != "variable_assignment"]
-        text = _read_node_text(node, rest[0].start_byte - node.start_byte) if rest else ""
-        words = tuple(map(_read_word, rest))
+        text = self._read_node_text(node, rest[0].start_byte - node.start_byte) if rest else ""
+        words = tuple(map(self._read_word, rest))
         if split_words(text) != list(words):
             self.note_doubt(_UNREADABLE_REASON, hides=not any(map(_is_computed_node, rest)))
-        return SimpleCommand(text.strip(), words, tuple(map(_read_assignment, settings)), redirects)
+        return SimpleCommand(text.strip(), words, tuple(map(self._read_assignment, settings)), redirects)
 
+    def _read_word(self, node: Node) -> ShellWord:
+        words = split_words(self._read_node_text(node)) or ()
+        return (
+            words[0]
+            if len(words) == 1
+            else ShellWord(self._read_node_text(node), is_known=False, raw=self._read_node_text(node))
+        )
 
-def _read_word(node: Node) -> ShellWord:
-    words = split_words(_read_node_text(node)) or ()
-    return words[0] if len(words) == 1 else ShellWord(_read_node_text(node), is_known=False, raw=_read_node_text(node))
+    def _read_redirect(self, node: Node) -> Redirect:
+        arrow, targets = (
+            _REDIRECT_ARROW_PATTERN.match(self._read_node_text(node)),
+            node.children_by_field_name("destination"),
+        )
+        if _DUPLICATED_STREAM_PATTERN.fullmatch(self._read_node_text(node)):
+            return Redirect(ShellWord("/dev/null"), True)
+        is_known = arrow and not arrow[1].startswith("{") and targets
+        target = self._read_word(targets[0]) if is_known else ShellWord(self._read_node_text(node), is_known=False)
+        return Redirect(target, arrow is None or arrow[2] not in ("<", "<&"))
+
+    def _read_assignment(self, node: Node) -> tuple[str, str]:
+        name, equals, value = self._read_node_text(node).partition("=")
+        return (name if equals else "", value)
+
+    def _read_node_text(self, node: Node, begin: int = 0) -> str:
+        return self.data[node.start_byte + begin : node.end_byte].decode("utf-8", "replace")
 
 
 def _is_computed_node(node: Node) -> bool:
     return is_in_tables(node.type, "computed") or any(map(_is_computed_node, node.children))
-
-
-def _read_redirect(node: Node) -> Redirect:
-    arrow, targets = _REDIRECT_ARROW_PATTERN.match(_read_node_text(node)), node.children_by_field_name("destination")
-    if _DUPLICATED_STREAM_PATTERN.fullmatch(_read_node_text(node)):
-        return Redirect(ShellWord("/dev/null"), True)
-    is_known = arrow and not arrow[1].startswith("{") and targets
-    target = _read_word(targets[0]) if is_known else ShellWord(_read_node_text(node), is_known=False)
-    return Redirect(target, arrow is None or arrow[2] not in ("<", "<&"))
-
-
-def _read_assignment(node: Node) -> tuple[str, str]:
-    name, equals, value = _read_node_text(node).partition("=")
-    return (name if equals else "", value)
-
-
-def _read_node_text(node: Node, begin: int = 0) -> str:
-    return (node.text or b"")[begin:].decode("utf-8", "replace")

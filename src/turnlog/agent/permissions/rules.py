@@ -37,8 +37,11 @@ class PermissionRule(NamedTuple):
     root: Path
     """The folder that `/` stands for in a path rule."""
 
+    where: str = ""
+    """The file or the option that the rule comes from."""
+
     def __str__(self) -> str:
-        where = "command line" if self.layer == "flags" else f"{self.layer} settings"
+        where = self.where.removeprefix("the ") if self.layer == "flags" else f"{self.layer} settings"
         return f"{self.text} ({self.kind}, {where})"
 
 
@@ -61,7 +64,7 @@ class PermissionRules:
                 and spec not in _IGNORED_ALLOW_SPECS
                 and (tool != "WebFetch" or (spec or "domain:").startswith("domain:"))
             ):
-                yield PermissionRule(kind, tool, spec, text, layer.name, layer.root)
+                yield PermissionRule(kind, tool, spec, text, layer.name, layer.root, layer.where)
                 continue
             hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
             problem = f"matches nothing{hint}" if match else "is not a rule"

@@ -17,7 +17,17 @@ from turnlog.agent.unsupported_features import may_have_servers
 
 if TYPE_CHECKING:
     from turnlog.agent.mcp_servers.server_config import ConfiguredServers
+    from turnlog.agent.mcp_servers.server_pool import ServerPool
     from turnlog.agent.plugins import EnabledPlugin
+
+
+def get_server_pool(setup: AgentSetup, person: Person) -> ServerPool:
+    """Return the connections of a session, of which there may be none yet."""
+    if setup.servers is None:
+        from turnlog.agent.mcp_servers.server_pool import ServerPool
+
+        setup.servers = ServerPool(partial(_ask_person, person) if person.fills_in_forms else None)
+    return setup.servers
 
 
 class ServerStart(NamedTuple):
@@ -58,9 +68,8 @@ class ServerStart(NamedTuple):
         setup.program_servers = [one.name for one in found.servers if one.kind == "sdk"]
         if outside := [one for one in found.servers if one.kind != "sdk"]:
             from turnlog.agent.key_shield import build_child_environment
-            from turnlog.agent.mcp_servers.server_pool import ServerPool
 
-            setup.servers = pool = ServerPool(partial(_ask_person, person) if person.fills_in_forms else None)
+            pool = get_server_pool(setup, person)
             pool.connect_all(outside, self.cwd, build_child_environment(setup.environ))
             if self.options.tools is None:
                 setup.tools = {**setup.tools, **pool.tools}

@@ -33,12 +33,17 @@ class ProgramPerson:
     """Asks a program, or a tool of an MCP server."""
 
     answers_background_agents = True
-    fills_in_forms = False
 
-    def __init__(self) -> None:
+    def __init__(self, channel: ControlChannel | None = None) -> None:
+        self._channel = channel
+        """Reaches the program that answers MCP servers."""
         self.send_question: QuestionSender = lambda _: {"behavior": "deny", "message": "Nobody can answer yet."}
         self.apply_updates: Callable[[Sequence[Any]], None] = lambda _: None
         """Changes the permissions of the session, as an answer demands."""
+
+    @property
+    def fills_in_forms(self) -> bool:
+        return self._channel is not None
 
     def permit(self, name: str, arguments: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
         """Ask the program whether a call may run."""
@@ -64,6 +69,10 @@ class ProgramPerson:
 
     def answer(self, question: Question) -> Object:
         """Ask a question or ask for approval of a plan; the answer is in the call's updated input."""
+        if question.kind == "form" and self._channel is not None:
+            from turnlog.agent.print_mode.program_elicitation import send_elicitation
+
+            return send_elicitation(self._channel, question.arguments)
         request = {
             "subtype": "can_use_tool",
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],

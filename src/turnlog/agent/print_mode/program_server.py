@@ -12,8 +12,9 @@ from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.mcp_servers.server_config import ServerConfig, find_name_problem, read_call_seconds
 from turnlog.agent.mcp_servers.server_link import Object, ServerFailure
-from turnlog.agent.mcp_servers.server_pool import ServerPool, ServerStatus, list_all, read_connect_seconds
+from turnlog.agent.mcp_servers.server_pool import ServerStatus, list_all, read_connect_seconds
 from turnlog.agent.print_mode.control_channel import ControlChannel
+from turnlog.agent.server_start import get_server_pool
 from turnlog.agent.tools.call_result import to_object
 from turnlog.model.cancel import Cancel
 
@@ -62,7 +63,7 @@ def add_program_servers(
 ) -> None:
     """Add the tools and prompts of the program's servers to a session."""
     setup = loop.setup
-    setup.servers = pool = setup.servers or ServerPool()
+    pool = get_server_pool(setup, loop.person)
     seconds = read_connect_seconds(setup.environ)
     for name in names:
         link = ProgramLink(name, channel, read_call_seconds(to_object(configs.get(name))))

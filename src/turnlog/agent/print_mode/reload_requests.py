@@ -20,7 +20,7 @@ from turnlog.agent.hooks.hook_settings import load_hooks
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.mcp_servers.server_config import ServerConfig
 from turnlog.agent.plugins import EnabledPlugin, list_enabled_plugins, list_named_folders, read_plugin_name
-from turnlog.agent.server_start import ServerStart
+from turnlog.agent.server_start import ServerStart, get_server_pool
 from turnlog.agent.setup_builder import SetupBuilder
 from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.call_result import to_object
@@ -144,10 +144,9 @@ class SessionReload:
         if not found.added and not found.removed:
             return
         from turnlog.agent.key_shield import build_child_environment
-        from turnlog.agent.mcp_servers.server_pool import ServerPool
 
         setup = self._loop.setup
-        setup.servers = pool = setup.servers or ServerPool()
+        pool = get_server_pool(setup, self._loop.person)
         for name in found.removed:
             pool.remove_server(name)
         pool.connect_all(found.added, self._builder.cwd, build_child_environment(setup.environ))

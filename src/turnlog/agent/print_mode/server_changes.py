@@ -9,10 +9,10 @@ from typing import Any
 from turnlog.agent.key_shield import build_child_environment
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.mcp_servers.server_config import ServerConfig, find_servers
-from turnlog.agent.mcp_servers.server_pool import ServerPool
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.print_mode.control_channel import ControlChannel
 from turnlog.agent.print_mode.program_server import add_program_servers
+from turnlog.agent.server_start import get_server_pool
 from turnlog.errors import NotFound, TurnlogError
 
 Object = Mapping[str, Any]
@@ -22,8 +22,7 @@ _PROGRAM_SCOPES = ("sdk", "flags")
 
 def set_servers(loop: AgentLoop, servers: Object, channel: ControlChannel) -> dict[str, Any]:
     """Make the given servers the program's own; those from files stay."""
-    pool = loop.setup.servers or ServerPool()
-    loop.setup.servers = pool
+    pool = get_server_pool(loop.setup, loop.person)
     ours = [name for name, status in pool.statuses.items() if status.config.scope in _PROGRAM_SCOPES]
     removed, added = [name for name in ours if name not in servers], [name for name in servers if name not in ours]
     for name in removed:

@@ -91,8 +91,8 @@ def _run_prompt_stream(
 ) -> int:
     """Answer prompts until the input ends, and return the exit status of the last one."""
     from turnlog.agent.briefing.plan_mode import PlanModeTracker
-    from turnlog.agent.person import Nobody
     from turnlog.agent.print_mode.control_channel import ControlChannel
+    from turnlog.agent.print_mode.program_elicitation import FormFiller
     from turnlog.agent.print_mode.prompt_feed import PromptFeed
 
     channel, status = ControlChannel(write_json), 0
@@ -102,7 +102,7 @@ def _run_prompt_stream(
         from turnlog.agent.print_mode.initial_plugins import read_initial_plugins
 
         wishes, lines = read_initial_plugins(wishes, lines)
-    with contextlib.closing(_begin_session(starting, wishes, watch, person or Nobody())) as begun:
+    with contextlib.closing(_begin_session(starting, wishes, watch, person or FormFiller(channel))) as begun:
         print_remarks(*begun.warnings)
         _attach_program(begun.loop, person, said)
         awaited_agent = wishes.agent if wishes.agent not in begun.loop.setup.agents else None
@@ -228,7 +228,7 @@ def _create_person(said: Mapping[str, Any], channel: ControlChannel | None) -> P
         return None
     from turnlog.agent.print_mode.program_person import ProgramPerson, send_to_program
 
-    person = ProgramPerson()
+    person = ProgramPerson(channel)
     if channel is not None and asked == PROGRAM_TOOL:
         person.send_question = partial(send_to_program, channel)
     return person

@@ -29,6 +29,7 @@ from turnlog.entries.line_decoder import (
     decode_body,
     decode_patiently,
     fit_struct,
+    is_plainly_encoded,
     prune_deep_json,
     salvage_line,
 )
@@ -439,3 +440,18 @@ def test_the_marks_of_the_reader_cannot_be_set_by_a_file() -> None:
 @given(found=st.dictionaries(st.text(max_size=3), st.integers()))
 def test_an_object_without_known_fields_fits_with_defaults(found: dict[str, Any]) -> None:
     assert fit_struct(LineUsage, found) == LineUsage()
+
+
+@pytest.mark.parametrize(
+    ("raw", "is_plain"),
+    [
+        (b'{"a":"b","c":[1,2]}\n', True),
+        (b'{"a":"b"}', False),  # the last line, without its end
+        (b'{"a": "b"}\n', False),
+        (b'{"a":"x","a":"b"}\n', False),
+        (b'{"a":"\\u0062"}\n', False),
+        (b'{"a":"\\ud800"}\n', False),  # half of a pair, which has no encoding
+    ],
+)
+def test_a_plainly_encoded_line_is_its_value_encoded_again(raw: bytes, is_plain: bool) -> None:
+    assert is_plainly_encoded(raw, decode_body(raw)) is is_plain

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
 from tests.agent.waits import wait_until
@@ -19,12 +15,6 @@ Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
 WAIT = call("Bash", command="touch waits; until [ -e go ]; do sleep 0.02; done; echo over", description="Wait")
 LOOK = call("Task", description="Look", prompt="Look around", run_in_background=False)
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def with_agent(*answers: Any) -> Json:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, fed, user
 from tests.agent.test_mcp_servers import describe
@@ -21,12 +18,6 @@ from turnlog.agent.print_mode.control_requests import CONTROL_REQUESTS
 Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
 TOUCH = call("Bash", command="touch made", description="Make")
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def list_answers(lines: list[Json]) -> dict[str, Json]:

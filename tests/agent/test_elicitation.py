@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
 
@@ -43,12 +40,6 @@ for line in sys.stdin:
 SCHEMA = {"type": "object", "properties": {"when": {"type": "string"}, "how": {"type": "string"}}}
 FORM = {"message": "When?", "requestedSchema": SCHEMA, "_meta": {"anthropic/permissionDisplay": {"title": "Booking"}}}
 URL = {"mode": "url", "message": "Log in", "url": "https://example.com/login", "elicitationId": "x1"}
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def configure(here: Desk, question: Json) -> str:

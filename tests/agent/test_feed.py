@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api, hang
+from tests.agent.api import hang
 from tests.agent.desk import Desk, call, reply, says, script
 from tests.agent.stream import STREAMS, Talk, control, fed, kinds, user
 
 Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def test_each_message_is_a_turn_of_one_session(desk: MakeDesk) -> None:

@@ -5,25 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import control, fed, user
 
 Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def read(here: Desk, *requests: Json, more: tuple[str, ...] = ()) -> list[Json]:

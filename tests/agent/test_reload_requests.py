@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
 from tests.agent.test_commands_in_files import write
@@ -20,12 +18,6 @@ from tests.agent.waits import wait_until
 Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
 SKILL = "---\ndescription: Is fresh\n---\nBe fresh."
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def send(talk: Talk, subtype: str, **fields: Any) -> Json:

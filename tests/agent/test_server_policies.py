@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
 from tests.agent.test_mcp_servers import SERVER, describe
@@ -21,12 +18,6 @@ MakeDesk = Callable[[Json], Desk]
 ADD = reply(call("mcp__demo__add", a=1, b=2))
 DOUBLE = reply(call("mcp__calc__double", n=4))
 BYPASS = ("--permission-mode", "bypassPermissions", "--permission-prompt-tool", "stdio")
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def send(talk: Talk, subtype: str, **fields: Any) -> Json:

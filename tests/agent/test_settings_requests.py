@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.agent.api import Api
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import Talk, control, user
 
@@ -18,12 +15,6 @@ Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
 LIST = reply(call("Bash", command="ls", description="List"))
 TOUCH = reply(call("Bash", command="touch made", description="Make"))
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[MakeDesk]:
-    with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def send(talk: Talk, subtype: str, **fields: Any) -> Json:

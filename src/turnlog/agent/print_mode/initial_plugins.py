@@ -18,7 +18,7 @@ def read_initial_plugins(options: StartOptions, lines: Iterable[bytes]) -> tuple
     try:
         request = to_object(to_object(msgspec.json.decode(first or b"{}")).get("request"))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        request = {}  # whoever reads the lines reports it
+        request = {}  # the reader of the lines reports it
     named = request.get("plugins") if request.get("subtype") == "initialize" else None
     plugins = [to_object(one) for one in named] if isinstance(named, list) else []
     folders = [

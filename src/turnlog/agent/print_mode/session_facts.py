@@ -1,4 +1,4 @@
-"""What programs are told about a session, in the words of Claude Code's own answers."""
+"""Facts about a session for programs, in the words of Claude Code's own answers."""
 
 from __future__ import annotations
 

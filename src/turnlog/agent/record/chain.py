@@ -25,7 +25,7 @@ ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
 """Identifies the writer of a line; all clients list and resume sessions that contain this instead of a version."""
 CLIENT_VERSION = f"2.1.325 ({RECORD_VERSION})"
-"""What programs are told: they look for the version of Claude Code whose lines and requests turnlog understands."""
+"""Identifies turnlog to programs: they need the version of Claude Code whose lines and requests turnlog understands."""
 CLOCK_TICK = timedelta(milliseconds=1)
 
 

@@ -159,7 +159,9 @@ def test_programs_receive_the_report_of_a_forked_skill(desk: MakeDesk) -> None:
     told = lines(here.turnlog("-p", "/s", "--output-format", "stream-json", "--verbose").stdout)
     assert told[-1]["result"] == "All is well."
     answers = [line["message"]["content"][0]["text"] for line in told if line["type"] == "assistant"]
-    assert answers == ["All is well.", "All is well."]  # the agent's own, and the turn's
+    assert answers == ["All is well."]  # the turn's; the agent's own answer is printed on request only
+    assert told[-1]["num_turns"] == 0
+    assert [line["parent_tool_use_id"] for line in told if line["type"] == "user"] == ["forked-command-s"]
     assert "task_started" in [line.get("subtype") for line in told]
 
 

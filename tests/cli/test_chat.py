@@ -90,7 +90,7 @@ def test_words_that_are_not_plain_are_left_to_click(words: list[str]) -> None:
     assert parse_plain_words(words) is None
 
 
-_PROGRAM_NAMES = {"answerer", "prints_hooks", "is_mirrored", "is_debugged", "debug_file"}
+_PROGRAM_NAMES = {"answerer", "prints_hooks", "is_mirrored", "is_debugged", "debug_file", "awaits_initialize"}
 
 
 def test_the_table_of_options_says_what_the_client_knows() -> None:
@@ -100,7 +100,7 @@ def test_the_table_of_options_says_what_the_client_knows() -> None:
     printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial", *_PROGRAM_NAMES}
     files = {"system_prompt_file", "appended_prompt_file"}
     assert names - set(StartOptions._fields) == {*printed, *files, "is_bypassed", "is_verbose"}
-    assert set(StartOptions._fields) - names == {"copies_files"}  # the kind of session decides
+    assert set(StartOptions._fields) - names == {"copies_files", "defines_agents"}  # set elsewhere
 
 
 def test_every_option_is_a_parameter_of_the_command() -> None:

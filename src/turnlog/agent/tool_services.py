@@ -107,7 +107,8 @@ class ToolServices:
 
     def run_forked_command(self, command: CommandFile, text: str, cancel: Cancel) -> str:
         """Run a command that the person has called in a sub-agent, and return its report."""
-        return self._delegation.run_skill("", command, text, cancel, lambda _: None)[0]
+        call = f"forked-command-{command.name}"  # no call started it; programs know it by this name
+        return self._delegation.run_skill(call, command, text, cancel, lambda _: None)[0]
 
     def build_context(
         self, call: str, place: Workspace, cancel: Cancel, progress: Callable[[Object], None]

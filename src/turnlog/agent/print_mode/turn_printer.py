@@ -217,7 +217,7 @@ class TurnPrinter:
 
     def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.is_failure or ended.reason == "broken"
-        is_bare = ended.reason in ("prompt_blocked", "broken")  # the model was not asked
+        is_bare = ended.reason in ("prompt_blocked", "broken", "command_ended")  # no model gave this answer
         terminal_reason = _TERMINAL_REASONS.get(ended.reason, ended.reason)
         if ended.reason == "interrupted" and self._is_call_interrupted:
             terminal_reason = "aborted_tools"

@@ -16,7 +16,7 @@ from turnlog.web.home.session_list import PAGE_SIZE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -209,7 +209,7 @@ def test_chosen_columns_and_a_folded_overview_are_remembered(page: Page) -> None
     page.get_by_role("checkbox", name="Tools").check()
     expect(page.locator("td.tools").first).to_be_visible()
     page.keyboard.press("Escape")
-    with page.expect_response(lambda answer: "/api/preferences" in answer.url):
+    with page.expect_response(lambda answer: "home.dashboard" in (answer.request.post_data or "")):
         page.locator("#dashboard summary").click()
     page.reload()
     expect(page.locator("td.tools").first).to_be_visible()
@@ -219,6 +219,25 @@ def test_chosen_columns_and_a_folded_overview_are_remembered(page: Page) -> None
     page.locator("#columns summary").click()
     page.get_by_role("checkbox", name="Tools").uncheck()
     expect(page.locator("td.tools").first).to_be_hidden()
+
+
+def test_choices_that_the_server_has_not_received_survive_a_reload(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    open_home(page)
+    held: list[Route] = []
+    page.route("**/api/preferences", lambda route: held.append(route))
+    page.locator("#columns summary").click()
+    page.get_by_role("checkbox", name="Tools").check()
+    page.keyboard.press("Escape")
+    page.locator("#dashboard summary").click()
+    expect(page.locator("#dashboard .cards")).to_be_hidden()
+    page.reload()
+    expect(page.locator("td.tools").first).to_be_visible()
+    expect(page.locator("#dashboard .cards")).to_be_hidden()
+    with page.expect_response(lambda answer: "/api/preferences" in answer.url) as answer:
+        held[-1].continue_()
+    assert answer.value.json()["values"]["home.dashboard"] is False
 
 
 def test_a_day_of_the_year_filters_the_list(page: Page) -> None:

@@ -1,5 +1,5 @@
 // The menus above the list; the choice of columns is remembered.
-import { onPreference, savePreference } from "../preferences.js";
+import { onPreference, readPreference, savePreference } from "../preferences.js";
 
 const NAME = "home.columns";
 
@@ -18,10 +18,14 @@ export function manageColumns(menu, table) {
       boxes.filter((box) => box.checked).map((box) => box.dataset.column),
     );
   });
-  onPreference(NAME, (chosen) => {
+  function choose(chosen) {
     for (const box of boxes) box.checked = chosen?.includes(box.dataset.column) ?? box.defaultChecked;
     show();
-  });
+  }
+
+  const chosen = readPreference(NAME);
+  if (chosen) choose(chosen); // the server may not have received the last choice yet
+  onPreference(NAME, choose);
   closeOutside(menu);
 }
 

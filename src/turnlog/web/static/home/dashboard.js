@@ -2,8 +2,9 @@
 import { makeAllNavigable } from "../chart_marks.js";
 import { json, load } from "../fragment.js";
 import { on } from "../keys.js";
-import { savePreference } from "../preferences.js";
+import { readPreference, savePreference } from "../preferences.js";
 
+const PREFERENCE = "home.dashboard";
 const POLL_MS = 15_000;
 const MAX_ROWS = 5;
 const details = document.getElementById("dashboard");
@@ -14,8 +15,10 @@ let original = copyCards(content); // as the server sent it, before scripts chan
 export function startDashboard() {
   makeAllNavigable(content);
   scrollToToday();
+  details.open = readPreference(PREFERENCE, true); // the server may not have received the last choice yet
   details.addEventListener("toggle", () => {
-    savePreference("home.dashboard", details.open);
+    // The browser also reports that the page began unfolded, which is no choice.
+    if (details.open !== readPreference(PREFERENCE, true)) savePreference(PREFERENCE, details.open);
     scrollToToday();
   });
   on("d", () => {

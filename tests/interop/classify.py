@@ -32,6 +32,7 @@ MAIN = re.compile(
     r"interactive (?:CLI tool|agent)|You are an agent working with the user"
     r"|helps users (?:with software|according)|built on Anthropic.s Claude Agent SDK"
 )
+AGENT = re.compile("You are an agent for Claude Code")
 
 
 def classify(body: Object, headers: dict[str, str]) -> str:
@@ -45,7 +46,7 @@ def classify(body: Object, headers: dict[str, str]) -> str:
         return "compact"
     if not body.get("tools") and (kind := side_question(system, last)):
         return kind
-    if headers.get("x-claude-code-agent-id"):
+    if headers.get("x-claude-code-agent-id") or AGENT.search(system):  # old clients send no header
         return "agent"
     if MAIN.search(system):
         return "main"

@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.session.build import Build, find_recording
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.filler import stop_filler
-from turnlog.store.index import refresh
+from turnlog.store.index import refresh, shard_workers
 from turnlog.store.index.coverage import needs_filling
 from turnlog.store.index.fill_lock import is_filler_running
 from turnlog.store.store import Store
@@ -170,3 +171,57 @@ def test_wait_belongs_to_an_update(turnlog: Turnlog, filled_machine: Machine) ->
     done = turnlog("index", "status", "--wait")
     assert done.status == 2
     assert "--wait" in done.err
+
+
+@pytest.fixture
+def sharded_machine(turnlog: Turnlog, filled_machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine whose index has shards."""
+    monkeypatch.setattr(shard_workers, "MIN_SHARD_BYTES", 0)
+    assert turnlog("index", "--wait").status == 0
+    return filled_machine
+
+
+def find_shard(home: Path) -> Path:
+    return min(home.glob("index*.shard[0-9]"))
+
+
+def test_verify_reports_a_shard_that_can_not_be_opened(turnlog: Turnlog, sharded_machine: Machine, home: Path) -> None:
+    shard = find_shard(home)
+    shard.unlink()
+    done = turnlog("index", "verify")
+    assert done.status == 1
+    assert f"{shard.name}: missing or damaged; this part of the index will be rebuilt" in done.err
+    assert done.lines == ["shard 1: missing or damaged", "Run `turnlog index --wait` to rebuild these parts."]
+    assert turnlog("index", "--wait").status == 0
+    done = turnlog("index", "verify")
+    assert (done.status, done.err) == (0, "")
+
+
+def test_verify_reports_an_index_that_can_not_be_opened(turnlog: Turnlog, sharded_machine: Machine, home: Path) -> None:
+    (index,) = home.glob("index*.db")
+    index.write_bytes(b"no database" * 1000)
+    done = turnlog("index", "verify")
+    assert done.status == 1
+    assert done.lines[0] == "the index was damaged and has been moved aside: file is not a database"
+    assert done.lines[-1] == "Run `turnlog index --wait` to rebuild these parts."
+    assert turnlog("index", "--wait").status == 0
+    assert turnlog("index", "verify").status == 0
+
+
+def test_damage_to_a_shard_that_shows_in_an_answer_costs_that_shard_alone(
+    turnlog: Turnlog, sharded_machine: Machine, home: Path
+) -> None:
+    (index,) = home.glob("index*.db")
+    before, inode = turnlog("tools", "--json").json, index.stat().st_ino
+    shard = find_shard(home)
+    with closing(apsw.Connection(str(shard))) as db:
+        db.pragma("wal_checkpoint(truncate)")
+        root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'call'").get
+    with shard.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(bytes(range(256)) * 16)
+    done = turnlog("tools")
+    assert done.status == 1
+    assert done.err.endswith("turnlog: a part of the index was damaged and will be rebuilt; run the command again\n")
+    assert turnlog("tools", "--json").json == before
+    assert index.stat().st_ino == inode

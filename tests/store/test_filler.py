@@ -18,7 +18,14 @@ from tests.session.build import Build
 from tests.store.index_build import ONE, SLUG, TWO, Desk, content, main, recorded_lines
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.fill_process import run_filler
-from turnlog.store.filler import pause_filler, read_pause_reason, resume_filler, start_filler, stop_filler
+from turnlog.store.filler import (
+    STOPPED_BY_USER,
+    pause_filler,
+    read_pause_reason,
+    resume_filler,
+    start_filler,
+    stop_filler,
+)
 from turnlog.store.index import refresh, refresh_work
 from turnlog.store.index.coverage import needs_filling, read_coverage
 from turnlog.store.index.fill_lock import get_filler_place, is_filler_running
@@ -149,6 +156,17 @@ def test_a_full_disk_stops_it_and_is_reported(store: Store, desk: Desk) -> None:
     pause_filler(store.path, "the disk is full")
     assert read_pause_reason(store.path) == "the disk is full"
     assert not start_filler(store.path, [desk.config])
+
+
+@pytest.mark.parametrize(("reason", "is_kept"), [("malformed", False), (STOPPED_BY_USER, True)])
+def test_a_failure_does_not_stop_the_fillers_of_a_new_index(
+    store: Store, desk: Desk, reason: str, is_kept: bool
+) -> None:
+    pause_filler(store.path, reason)
+    store.close()
+    store.path.write_bytes(b"no database" * 1000)
+    with desk.open() as again:
+        assert read_pause_reason(again.path) == (reason if is_kept else None)
 
 
 def test_a_disk_too_full_for_the_reason_is_reported(store: Store, desk: Desk) -> None:

@@ -188,7 +188,18 @@ def blank_pages(path: Path) -> None:
         file.write(bytes(path.stat().st_size - 8192))
 
 
-@pytest.mark.parametrize("damage", [remove_shard, cut_shard, overwrite_shard, blank_pages])
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def block_log(path: Path) -> None:
+    path.with_name(f"{path.name}-shm").mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage", [remove_shard, cut_shard, overwrite_shard, blank_pages, replace_by_folder, block_log]
+)
 def test_a_damaged_shard_is_put_aside_and_filled_again(
     many: Desk, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -206,7 +217,7 @@ def test_a_damaged_shard_is_put_aside_and_filled_again(
             with pytest.raises(apsw.Error) as caught:
                 read_everything(store.db)
             assert store.shows_damage(caught.value)
-            store.recreate_index(caught.value)
+            store.discard_damage(caught.value)
         assert list_attached_shards(store.db) == [1, 3]
         assert [line for line in told if "index.shard2: missing or damaged" in line]
         assert content(store.db).spend == spent
@@ -250,7 +261,7 @@ def test_text_that_can_not_be_decoded_is_damage(store: Store, many: Desk) -> Non
         with pytest.raises(UnicodeDecodeError) as caught:
             again.db.execute(f"{names} id; {names} name").fetchall()
         assert again.shows_damage(caught.value)
-        again.recreate_index(caught.value)
+        again.discard_damage(caught.value)
         assert list_attached_shards(again.db) == [1, 3]
         assert not again.shows_damage(caught.value)
 

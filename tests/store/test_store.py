@@ -204,7 +204,7 @@ def test_a_full_disk_is_told_and_the_index_stays_as_it_was(desk: Desk, small_dis
     desk.refresh()
     words = " ".join(f"word{number}" for number in range(100_000))
     desk.write(main(TWO), build_prompts(words))
-    with desk.open() as store, pytest.raises(TurnlogError, match="the disk is full; the index is unchanged"):
+    with desk.open() as store, pytest.raises(TurnlogError, match="the disk is full; free some space"):
         store.refresh([desk.config])
     with desk.open() as store:
         assert store.db.execute("PRAGMA integrity_check").get == "ok"

@@ -20,7 +20,7 @@ from turnlog.store.index.file_changes import TranscriptLister, has_archive_chang
 from turnlog.store.index.fill_lock import hold_index_lock, is_filler_running
 from turnlog.store.index.refresh import RefreshResult
 from turnlog.store.index_file_name import build_index_name
-from turnlog.store.store import Store
+from turnlog.store.store import REPLACED_FAULT_START, Store
 
 Progress = Callable[[int, int], None]
 """Called with the amount done and the total."""
@@ -155,8 +155,8 @@ def _replace_damaged_index(found: Store) -> Iterator[None]:
     except (apsw.Error, UnicodeDecodeError) as error:
         if not found.shows_damage(error):
             raise
-        found.recreate_index(error)
-        raise TurnlogError("the index was damaged and will be rebuilt; run the command again") from error
+        what = "a part of the index" if found.discard_damage(error) else "the index"
+        raise TurnlogError(f"{what} was damaged and will be rebuilt; run the command again") from error
 
 
 @contextmanager
@@ -235,10 +235,10 @@ class IndexVerification(Struct, frozen=True):
 
     @property
     def needs_rebuild(self) -> bool:
-        """Whether a fault is in the index itself; the next update reads a damaged shard again."""
+        """Whether a fault is in the index itself; the next update reads again what has been moved aside."""
         from turnlog.store.index.upkeep import is_shard_fault
 
-        return not all(map(is_shard_fault, self.faults))
+        return not all(is_shard_fault(fault) or fault.startswith(REPLACED_FAULT_START) for fault in self.faults)
 
 
 def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
@@ -300,13 +300,16 @@ def compact_index(config: Config | None = None, notify: Notify | None = None) ->
 def verify_index(
     config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
 ) -> IndexVerification:
-    """Check the index for internal consistency and against the session files; a damaged shard is moved aside."""
+    """Check the index for internal consistency and against the session files; a damaged shard is moved aside.
+
+    What was too damaged to be opened is moved aside as well, and counts as a fault.
+    """
     from turnlog.store.index.batch_writer import count_cut_texts
     from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, list_index_faults
 
     config = config or load_config()
     with open_index(config, fresh=False, notify=notify) as (store, _):
-        faults = list(list_index_faults(store.db, progress or _ignore_progress))
+        faults = [*store.damage, *list_index_faults(store.db, progress or _ignore_progress)]
         disk, cut_texts = DiskDifference([], [], 0), 0
         with suppress(*DAMAGE_ERRORS):  # the faults already report it
             disk = compare_with_disk(store.db, _list_absolute_folders(config))
@@ -342,7 +345,7 @@ def _empty_index(store: Store, folders: list[Path]) -> None:
     except (apsw.Error, UnicodeDecodeError) as error:
         if not store.shows_damage(error):
             raise
-        store.recreate_index(error)
+        store.discard_damage(error)
 
 
 def _run_locked(store: Store, work: Callable[[], object]) -> None:

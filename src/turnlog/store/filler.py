@@ -71,6 +71,12 @@ def resume_filler(index: Path) -> None:
     _get_pause_place(index).unlink(missing_ok=True)
 
 
+def forget_failure(index: Path) -> None:
+    """Let fillers run again on a new index if the last one failed; what a user stopped stays stopped."""
+    if read_pause_reason(index) != STOPPED_BY_USER:
+        resume_filler(index)
+
+
 def read_pause_reason(index: Path) -> str | None:
     """Return why no filler may run; None if it may."""
     try:

@@ -18,9 +18,11 @@ from turnlog.errors import Busy, TurnlogError
 from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_database_damage, put_database_aside
 from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction, try_lock_file
 from turnlog.store.index.file_changes import TranscriptLister
+from turnlog.store.index.fill_lock import hold_index_lock
 from turnlog.store.index.full_text_pieces import prepare_full_text
 from turnlog.store.index.refresh import RefreshResult, ignore_progress, refresh_index
 from turnlog.store.index.shards import (
+    SHARD_FAULT_START,
     attach_shards,
     get_shard_path,
     list_full_text_tables,
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 INDEX_VERSION = 12
 """The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
+REPLACED_FAULT_START = "the index was damaged and has been moved aside"
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
+_FULL_DISK_ADVICE = "the disk is full; free some space, or set TURNLOG_HOME to a different folder"
 _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
@@ -64,26 +68,26 @@ class IndexStatus(NamedTuple):
 
 
 class Store:
-    def __init__(self, db: apsw.Connection, path: Path, tell: TellUser, *, is_temporary: bool) -> None:
-        self.db = db
+    def __init__(self, path: Path, tell: TellUser, *, is_temporary: bool) -> None:
         self.path = path
         self.is_temporary = is_temporary
+        self.damage: list[str] = []
+        """What was damaged and has been moved aside; the next refresh reads it again."""
         self._tell = tell
+        self.db = self._connect_index()
 
     @classmethod
     def open(cls, folder: Path, tell: TellUser = str, name: str = DEFAULT_INDEX_NAME) -> Store:
         """Open the index in a folder; create it if there is none."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            store = cls(_connect_index(folder / name, tell), folder / name, tell, is_temporary=False)
+            store = cls(folder / name, tell, is_temporary=False)
             with try_lock_file(store.lock):  # opening succeeds even on a read-only disk; locking doesn't
                 pass
             store.update_shards()
             return store
         except apsw.FullError:
-            raise TurnlogError(
-                f"{folder}: the disk is full; free some space, or set TURNLOG_HOME to a different folder"
-            ) from None
+            raise TurnlogError(f"{folder}: {_FULL_DISK_ADVICE}") from None
         except apsw.BusyError:
             raise Busy(f"{folder / name}: another process is holding the index locked; try again later") from None
         except (OSError, *_UNWRITABLE_ERRORS) as error:
@@ -91,7 +95,7 @@ class Store:
         from tempfile import mkdtemp
 
         path = Path(mkdtemp(prefix="turnlog-")) / name
-        return cls(_connect_index(path, tell), path, tell, is_temporary=True)
+        return cls(path, tell, is_temporary=True)
 
     def update_shards(self) -> None:
         """Attach the shards that the index has by now, and give up those that are missing or unusable."""
@@ -108,9 +112,10 @@ class Store:
         """Move shards aside, so that their part is read again; return whether the lock was free."""
         from turnlog.store.index.shard_repair import drop_shards
 
-        with try_lock_file(self.lock) as is_ours:
+        with hold_index_lock(self.lock) as is_ours:
             if is_ours:
                 drop_shards(self.db, numbers)
+        self.damage += [f"{SHARD_FAULT_START}{number}: missing or damaged" for number in numbers]
         names = ", ".join(get_shard_path(self.path, number).name for number in numbers)
         self._tell(f"{self.folder / names}: missing or damaged; this part of the index will be rebuilt")
         return is_ours
@@ -164,14 +169,14 @@ class Store:
                 if isinstance(error, _UNWRITABLE_ERRORS):
                     raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
                 raise
-            self.recreate_index(error)
+            self.discard_damage(error)
             return self._try_refresh(refresh)
 
     def _try_refresh(self, refresh: Callable[[], RefreshResult]) -> RefreshResult:
         try:
             return refresh()
         except apsw.FullError:
-            raise TurnlogError(f"{self.path}: the disk is full; the index is unchanged") from None
+            raise TurnlogError(f"{self.path}: {_FULL_DISK_ADVICE}") from None
         except apsw.BusyError:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
 
@@ -195,18 +200,54 @@ class Store:
             return True
         return False
 
-    def recreate_index(self, damage: Exception) -> None:
-        """Move the index aside and create an empty one; if only shards are damaged, move these aside."""
+    def discard_damage(self, damage: Exception) -> bool:
+        """Move damaged shards aside or, if the damage is elsewhere, everything; return whether it was only shards."""
         if self.give_up_damaged_shards():
-            return
+            return True
         self.db.close()
-        with try_lock_file(self.lock) as is_ours:
+        with hold_index_lock(self.lock) as is_ours:
             if not is_ours:
                 raise Busy(
                     f"{self.path}: the index is damaged, and another turnlog process is using it; try again later"
                 )
-            _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
-        self.db = _connect_index(self.path, self._tell)
+            self._put_damaged_aside(damage)
+        self.db = self._connect_index()
+        return False
+
+    def _connect_index(self) -> apsw.Connection:
+        """Open a usable index; move an index aside if it is still unusable once the lock is held."""
+        try:
+            return _open_checked(self.path)
+        except (apsw.Error, _OtherIndexVersion) as error:
+            if isinstance(error, apsw.Error) and not is_database_damage(error, self.path):
+                raise
+        with hold_index_lock(self.lock) as is_ours:
+            if not is_ours:
+                raise Busy(
+                    f"{self.path}: the index is damaged or from a different version, and another turnlog process is"
+                    " using it; try again later"
+                )
+            try:
+                return _open_checked(self.path)
+            except _OtherIndexVersion:
+                self._put_aside("was written by a different version of turnlog")
+            except apsw.Error as error:
+                if not is_database_damage(error, self.path):
+                    raise
+                self._put_damaged_aside(error)
+            return _open_checked(self.path)
+
+    def _put_damaged_aside(self, damage: Exception) -> None:
+        self._put_aside(f"is damaged ({damage})")
+        self.damage.append(f"{REPLACED_FAULT_START}: {damage}")
+
+    def _put_aside(self, why: str) -> None:
+        from turnlog.store.filler import forget_failure
+
+        aside = put_database_aside(self.path)
+        put_shards_aside(self.path)
+        forget_failure(self.path)
+        self._tell(f"{self.path} {why}; it will be rebuilt (the old file is kept as {aside.name})")
 
     def give_up_damaged_shards(self) -> bool:
         """Move damaged shards aside, so that the next refresh fills them again; return whether there were any."""
@@ -241,30 +282,6 @@ class Store:
 
     def _measure_size(self, schema: str) -> int:
         return int(self.db.pragma("page_count", schema=schema) * self.db.pragma("page_size", schema=schema))
-
-
-def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
-    """Open a usable index; move an index aside if it is still unusable once the lock is held."""
-    try:
-        return _open_checked(path)
-    except (apsw.Error, _OtherIndexVersion) as error:
-        if isinstance(error, apsw.Error) and not is_database_damage(error, path):
-            raise
-    with try_lock_file(path.with_suffix(".lock")) as is_ours:
-        if not is_ours:
-            raise Busy(
-                f"{path}: the index is damaged or from a different version, and another turnlog process is using it;"
-                " try again later"
-            )
-        try:
-            return _open_checked(path)
-        except _OtherIndexVersion:
-            _put_old_aside(path, "was written by a different version of turnlog", tell)
-        except apsw.Error as error:
-            if not is_database_damage(error, path):
-                raise
-            _put_old_aside(path, f"is damaged ({error})", tell)
-        return _open_checked(path)
 
 
 class _OtherIndexVersion(Exception): ...
@@ -317,12 +334,6 @@ def _create_tables(db: apsw.Connection) -> None:
         db.execute(schema)
         prepare_full_text(db)
         db.pragma("user_version", INDEX_VERSION)
-
-
-def _put_old_aside(path: Path, why: str, tell: TellUser) -> None:
-    aside = put_database_aside(path)
-    put_shards_aside(path)
-    tell(f"{path} {why}; it will be rebuilt (the old file is kept as {aside.name})")
 
 
 def _describe_error(error: Exception) -> str:

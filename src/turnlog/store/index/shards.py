@@ -20,10 +20,12 @@ from typing import Any
 
 import apsw
 
-from turnlog.store.database_damage import is_database_damage, put_database_aside
+from turnlog.store.database_damage import check_log_places, is_database_damage, put_database_aside
 from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction
 from turnlog.store.index.full_text_pieces import FULL_TEXT_TABLES, prepare_full_text
 
+SHARD_FAULT_START = "shard "
+"""How the description of a fault in a shard starts."""
 _SCHEMA_PREFIX = "shard"
 _SHARD_SUFFIX = ".shard"
 _SHARD_TABLES = ("call", "text", "text_file", "done", "identifier", "hump", "fact")
@@ -112,6 +114,7 @@ def _attach_shard(db: apsw.Connection, number: int) -> bool:
     if not path.is_file():  # SQLite would create an empty one
         return False
     try:
+        check_log_places(path)
         db.execute("ATTACH ? AS " + name, (str(path),))
         if db.pragma("user_version", schema=name) == db.pragma("user_version"):
             is_ours = db.execute(_OWNER_QUERY.format(name=name), (f"/{number}",)).get

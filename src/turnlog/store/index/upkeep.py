@@ -19,6 +19,7 @@ from turnlog.store.index.file_changes import NEVER_NS, have_folders_changed, is_
 from turnlog.store.index.refresh import ignore_progress
 from turnlog.store.index.shard_repair import delete_shards, find_shard_conflicts, forget_shards
 from turnlog.store.index.shards import (
+    SHARD_FAULT_START,
     attach_shards,
     detach_shards,
     get_schema_name,
@@ -36,7 +37,6 @@ _RESET_REASONS = {
 }
 
 
-_SHARD_FAULT_START = "shard "
 _MAX_UNINTERRUPTED_STEPS = 100_000
 """How many instructions of SQLite run before Python can handle a signal; a few milliseconds."""
 
@@ -132,33 +132,35 @@ def list_index_faults(db: apsw.Connection, progress: Callable[[int, int], object
 
 def is_shard_fault(fault: str) -> bool:
     """Return whether a fault is in a shard only, which is then filled again without the rest of the index."""
-    return fault.startswith(_SHARD_FAULT_START)
+    return fault.startswith(SHARD_FAULT_START)
 
 
 def _find_file_faults(db: apsw.Connection) -> Iterator[str]:
     yield from _find_schema_faults(db, "main")
     for number in list_attached_shards(db):
         for fault in _find_schema_faults(db, get_schema_name(number)):
-            yield f"{_SHARD_FAULT_START}{number}: {fault}"
+            yield f"{SHARD_FAULT_START}{number}: {fault}"
 
 
 def _find_schema_faults(db: apsw.Connection, schema: str) -> Iterator[str]:
+    """Yield the first fault in a database: there may be one for each page, and all have the same remedy."""
     try:
-        for (fault,) in db.execute(f"PRAGMA {schema}.integrity_check"):
-            if fault != "ok":
-                yield f"the file is damaged: {fault}"
+        fault: Any = db.execute(f"PRAGMA {schema}.integrity_check(1)").get
     except DAMAGE_ERRORS as error:
         yield f"the file is damaged: {error}"
+    else:
+        if fault != "ok":
+            yield f"the file is damaged: {fault.splitlines()[-1]}"
 
 
 def _find_text_faults(db: apsw.Connection) -> Iterator[str]:
     yield from _find_full_text_faults(db, "main", ("said", "done", "hump"))
     for number in list_attached_shards(db):
         for fault in _find_full_text_faults(db, get_schema_name(number), ("done", "hump")):
-            yield f"{_SHARD_FAULT_START}{number}: {fault}"
+            yield f"{SHARD_FAULT_START}{number}: {fault}"
     for number, count in find_shard_conflicts(db).items():
         difference = f"files that differ from the index: {count}; `turnlog index --wait` reads them again"
-        yield f"{_SHARD_FAULT_START}{number}: {difference}"
+        yield f"{SHARD_FAULT_START}{number}: {difference}"
 
 
 def _find_full_text_faults(db: apsw.Connection, schema: str, tables: Sequence[str]) -> Iterator[str]:

@@ -127,3 +127,12 @@ def peak(turns: int) -> int:
 
 def test_a_longer_session_takes_no_more_memory() -> None:
     assert peak(1200) < 1.5 * peak(300)
+
+
+@pytest.mark.parametrize("form", ["messages", "openai"])
+def test_a_format_without_a_timeline_does_not_build_one(form: str) -> None:
+    material = ExportMaterial(build_fork().session())
+    assert b"".join(iter_exported_bytes(form, material))
+    title = material.title
+    assert "timeline" not in vars(material)
+    assert title == material.head.title

@@ -18,6 +18,7 @@ from turnlog.session.lineage import list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.item_sequence import ItemSequence as Items
+from turnlog.session.timeline.item_sequence import shorten_title
 from turnlog.session.timeline.timeline import Chapter, Timeline, TimelineAgent, TimelineHead, TimelineItem
 from turnlog.session.timeline.timeline_builder import build_timeline
 
@@ -82,8 +83,9 @@ class ExportMaterial:
 
     @property
     def title(self) -> str:
-        """The title of the session on one line, or its id."""
-        return " ".join((self.head.title or "").split())[:200] or self.head.session_id or "Session"
+        """The title of the session on one line, or its id; some formats need nothing else of the timeline."""
+        title = shorten_title(self.session.title) if self.session.title else ""
+        return " ".join(title.split())[:200] or self.session.session_id or "Session"
 
     @cached_property
     def chapters(self) -> list[Chapter]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import pytest
@@ -26,7 +28,7 @@ from turnlog.store.index.coverage import needs_filling, needs_identifiers, read_
 from turnlog.store.index.refresh import fill_index, find_left_identifiers, ignore_progress
 from turnlog.store.index.shard_repair import reconcile_shards
 from turnlog.store.index.shard_writer import fill_shard
-from turnlog.store.index.shards import get_shard_path, list_attached_shards, read_shard_numbers
+from turnlog.store.index.shards import attach_shards, get_shard_path, list_attached_shards, read_shard_numbers
 from turnlog.store.index.upkeep import empty_index, is_shard_fault, list_index_faults, tidy_index
 from turnlog.store.insight.tool_tallies import tally_tool_calls
 from turnlog.store.search.facet_counts import FacetCounter
@@ -227,6 +229,37 @@ def test_a_damaged_shard_is_put_aside_and_filled_again(
     assert_whole(many, tmp_path / "scratch")
 
 
+@contextmanager
+def drop_privileges() -> Iterator[None]:
+    """Let root be an ordinary user for a while."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+@posix
+@pytest.mark.parametrize("mode", [0, 0o400])
+def test_a_shard_that_may_not_be_written_stays_where_it_is(many: Desk, mode: int) -> None:
+    many.refresh()
+    with TemporaryDirectory() as place:
+        folder = Path(shutil.copytree(many.data, Path(place) / "data"))
+        if os.geteuid() == 0:
+            for path in (Path(place), folder, *folder.iterdir()):
+                os.chown(path, 65534, 65534)
+        shard = get_shard_path(folder / "index.db", 2)
+        shard.chmod(mode)
+        with (
+            closing(apsw.Connection(str(folder / "index.db"))) as db,
+            drop_privileges(),
+            pytest.raises((apsw.ReadOnlyError, apsw.CantOpenError), match=r"index\.shard2"),
+        ):
+            attach_shards(db)
+        assert shard.exists()
+
+
 def test_verifying_names_the_shard_that_is_damaged(store: Store) -> None:
     store.db.execute("UPDATE shard1.done_data SET block = zeroblob(length(block)) WHERE id > 10")
     assert any(fault.startswith("shard 1:") and "damaged" in fault for fault in list_index_faults(store.db))
@@ -323,6 +356,16 @@ def test_a_filler_fills_shards_too(many: Desk, tmp_path: Path) -> None:
 def test_processes_fill_shards_at_the_same_time(many: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard_workers, "MIN_PROCESS_BYTES", -1)
     many.refresh()
+    assert_whole(many, tmp_path / "scratch")
+
+
+def test_shards_are_filled_where_no_process_can_be_started(
+    many: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_workers, "MIN_PROCESS_BYTES", -1)
+    with monkeypatch.context() as here:
+        here.setattr(sys, "executable", str(tmp_path / "nothing"))
+        many.refresh()
     assert_whole(many, tmp_path / "scratch")
 
 

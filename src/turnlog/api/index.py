@@ -154,6 +154,7 @@ def _replace_damaged_index(found: Store) -> Iterator[None]:
         yield
     except (apsw.Error, UnicodeDecodeError) as error:
         if not found.shows_damage(error):
+            found.check_permissions(error)
             raise
         what = "a part of the index" if found.discard_damage(error) else "the index"
         raise TurnlogError(f"{what} was damaged and will be rebuilt; run the command again") from error
@@ -344,6 +345,7 @@ def _empty_index(store: Store, folders: list[Path]) -> None:
         _run_locked(store, lambda: empty_index(store.db, folders))
     except (apsw.Error, UnicodeDecodeError) as error:
         if not store.shows_damage(error):
+            store.check_permissions(error)
             raise
         store.discard_damage(error)
 

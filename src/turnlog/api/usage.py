@@ -172,13 +172,14 @@ def load_usage_details(
 
 
 def _can_keep_index(index: Path) -> bool:
-    """Return whether the index's folder and, if it exists, its file are writable."""
+    """Return whether the index's folder is writable, and so are its file and its locks if they exist."""
     import os
 
     place = index.parent
     while not os.path.lexists(place):
         place = place.parent
-    return os.access(place, os.W_OK) and (not index.exists() or os.access(index, os.W_OK))
+    files = [index, *(index.with_suffix(ending) for ending in (".lock", ".filler", ".wanted"))]
+    return os.access(place, os.W_OK) and all(os.access(file, os.W_OK) or not file.exists() for file in files)
 
 
 def _is_index_missing(index: Path, config: Config) -> bool:

@@ -166,8 +166,7 @@ class Store:
             return self._try_refresh(refresh)
         except (apsw.Error, UnicodeDecodeError) as error:
             if not self.shows_damage(error):
-                if isinstance(error, _UNWRITABLE_ERRORS):
-                    raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
+                self.check_permissions(error)
                 raise
             self.discard_damage(error)
             return self._try_refresh(refresh)
@@ -179,6 +178,14 @@ class Store:
             raise TurnlogError(f"{self.path}: {_FULL_DISK_ADVICE}") from None
         except apsw.BusyError:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
+
+    def check_permissions(self, error: Exception) -> None:
+        """Turn an error that shows no damage into one with a remedy if files could not be opened, read or written."""
+        if isinstance(error, _UNWRITABLE_ERRORS):
+            raise TurnlogError(
+                f"{self.path}: can't use the index ({error}); check the permissions and the free space of this folder,"
+                " or delete the files of the index"
+            ) from None
 
     def shows_damage(self, error: apsw.Error | UnicodeDecodeError) -> bool:
         """Return whether an error is caused by damage to the file rather than by the statement that raised it."""

@@ -131,7 +131,12 @@ class _ShardRun:
         try:
             while (waiting or self.running) and not self.is_stopped():
                 while is_large and len(waiting) > 1 and len(self.running) < count_shard_workers() - 1:
-                    self.running.append(_ShardProcess(self.index, waiting.pop(), self.task))
+                    try:
+                        process = _ShardProcess(self.index, waiting[-1], self.task)
+                    except OSError:  # a limit on processes; this one fills one shard after the other
+                        break
+                    waiting.pop()
+                    self.running.append(process)
                 if waiting:
                     self._fill_here(waiting.pop())
                 else:

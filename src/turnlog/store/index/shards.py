@@ -116,6 +116,8 @@ def _attach_shard(db: apsw.Connection, number: int) -> bool:
     try:
         check_log_places(path)
         db.execute("ATTACH ? AS " + name, (str(path),))
+        if db.readonly(name):  # by its permissions; most commands would notice only after a long time
+            raise apsw.ReadOnlyError(f"{path.name} is not writable")
         if db.pragma("user_version", schema=name) == db.pragma("user_version"):
             is_ours = db.execute(_OWNER_QUERY.format(name=name), (f"/{number}",)).get
             db.execute(f"SELECT 1 FROM {name}.fill LIMIT 1").fetchall()

@@ -20,6 +20,8 @@ HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/t
 _OUTSIDE_REASON = "it is outside the working folders"
 _MAX_CHECKED_FILES = 2000
 """The maximum number of files in a folder to check against the rules."""
+_MAX_CHECKED_FILES_IN_ALL = 20_000
+"""The maximum for one decision, because a command can name a folder hundreds of times."""
 
 
 class FileAccess(Struct):
@@ -35,6 +37,8 @@ class FileAccess(Struct):
     """Whether the person trusts the folder, and so the settings of its repository."""
     spelled: dict[tuple[str, Path], tuple[Path, ...]] = {}
     """The names of files that were resolved for this decision."""
+    checked_file_count: int = 0
+    """How many files in folders were checked against the rules for this decision."""
 
     @property
     def folders(self) -> list[Path]:
@@ -90,7 +94,8 @@ class FileAccess(Struct):
         count = 0
         for folder, folders, files in os.walk(os.path.normpath(base / name)):
             count += len(folders) + len(files)
-            if count > _MAX_CHECKED_FILES:
+            self.checked_file_count += len(folders) + len(files)
+            if count > _MAX_CHECKED_FILES or self.checked_file_count > _MAX_CHECKED_FILES_IN_ALL:
                 reason = f"It is unclear whether a rule forbids changing files in {name}."
                 return Decision("ask", reason, is_firm=True)
             for path in (Path(folder, one) for one in (*folders, *files)):

@@ -16,7 +16,7 @@ from turnlog.agent.permissions.command.tables import is_in_tables
 from turnlog.agent.permissions.command.words import ShellWord, has_odd_characters, split_words
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 MAX_LINE_CHARS = 65536
 MAX_LINE_WORDS = 1000
@@ -68,12 +68,12 @@ def parse_bash_line(text: str) -> BashLine:
     data = text.encode("utf-8", "surrogatepass")
     walk = _BashTreeWalk(data)
     if len(text) <= MAX_LINE_CHARS:
-        root = _load_parser().parse(_STRANGE_CHAR_PATTERN.sub(_replace_char, text).encode()).root_node
+        root = _build_parser().parse(_STRANGE_CHAR_PATTERN.sub(_replace_char, text).encode()).root_node
         if root.has_error:
             walk.note_doubt("it can't be parsed", hides=True)
         walk.visit_node(root, 0)
     if len(text) > MAX_LINE_CHARS or sum(len(part.words) for part in walk.parts) > MAX_LINE_WORDS:
-        return BashLine(text, (), ("it is too long to be checked",), is_opaque=True)
+        return build_unseen_line(text, "it is too long to be checked")
     if has_odd_characters(text):
         walk.note_doubt("it contains characters that are not what they seem", hides=True)
     if any(part.words == () for part in walk.parts) and len(walk.parts) > 1:
@@ -81,17 +81,29 @@ def parse_bash_line(text: str) -> BashLine:
     return BashLine(text.strip(), tuple(walk.parts), tuple(dict.fromkeys(walk.doubts)), walk.is_opaque, walk.has_loop)
 
 
+def build_unseen_line(text: str, doubt: str) -> BashLine:
+    """Build a line of which nothing is known."""
+    return BashLine(text, (), (doubt,), is_opaque=True)
+
+
 def _replace_char(match: re.Match[str]) -> str:
     """Return a stand-in for a character that takes as many bytes."""
     return _STAND_IN * len(match[0].encode("utf-8", "surrogatepass"))
 
 
+def _build_parser() -> Parser:
+    """Build a new parser, because what its scanner keeps from one line could change how the next is read."""
+    import tree_sitter
+
+    return tree_sitter.Parser(_load_grammar())
+
+
 @cache
-def _load_parser() -> Parser:
+def _load_grammar() -> Language:
     import tree_sitter
     import tree_sitter_bash
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    return tree_sitter.Language(tree_sitter_bash.language())
 
 
 class _BashTreeWalk:

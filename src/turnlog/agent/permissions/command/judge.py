@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.agent.permissions.command import effects, runners
-from turnlog.agent.permissions.command.bash_line import BACKGROUND_REASON, SimpleCommand, parse_bash_line
+from turnlog.agent.permissions.command.bash_line import (
+    BACKGROUND_REASON,
+    SimpleCommand,
+    build_unseen_line,
+    parse_bash_line,
+)
 from turnlog.agent.permissions.command.effects import FileUse, changes_files, iterate_file_uses
 from turnlog.agent.permissions.command.exposure import is_silent_command, may_expose_files
 from turnlog.agent.permissions.command.folders import LineFolders
+from turnlog.agent.permissions.command.parse_trial import can_parse
 from turnlog.agent.permissions.command.runners import (
     TIMING_RUNNERS,
     TRANSPARENT_RUNNERS,
@@ -30,6 +36,7 @@ from turnlog.agent.permissions.rules import EDIT_TOOLS, READ_TOOLS, PermissionRu
 from turnlog.agent.settings import RuleKind
 
 _MAX_WORD_PIECES = 500
+_UNPARSABLE_REASON = "it is too complicated to be checked"
 _NEEDS_PERMISSION = "This command needs permission"
 _UNKNOWN_RULE_REASON = "it is unclear whether a rule forbids it"
 _HIDDEN_FILES_REASON = "it may read files that a rule protects"
@@ -40,7 +47,7 @@ class CommandJudge:
 
     def __init__(self, command: str, access: FileAccess) -> None:
         self.command, self.access, self.rules = command, access, access.rules
-        self.line = parse_bash_line(command)
+        self.line = parse_bash_line(command) if can_parse(command) else build_unseen_line(command, _UNPARSABLE_REASON)
         self.parts = list(runners.iterate_nested_commands(self.line))
         """Everything that the line runs, including nested commands; only those in `line.parts` must be allowed."""
         if self.line.is_opaque:  # stands for whatever may be hidden in it
@@ -122,16 +129,11 @@ class CommandJudge:
         """Return whether any part of a word names a file that a rule protects, even inside code or after `=`."""
         if is_silent_command(part.words) or part.name in ("echo", "printf", "git"):
             return False
-        texts = [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
+        texts = runners.list_argument_texts(part)
         pieces = [ShellWord(one) for text in texts for one in re.findall(r"[\w.~/+@%-]+", text)]
         pieces += [ShellWord(one.text.rsplit("/", 1)[-1]) for one in pieces if "/" in one.text]
-        code = [
-            inner
-            for text in texts
-            if re.search(r"\s", text)
-            for inner in runners.iterate_nested_commands(parse_bash_line(text))
-        ]
-        patterns = [word for one in (part, *code) for word in one.words if word.pattern]
+        commands = (part, *runners.iterate_argument_commands(part))
+        patterns = [word for one in commands for word in one.words if word.pattern]
         files = self.folders.resolve_files([*pieces[:_MAX_WORD_PIECES], *patterns])
         return len(pieces) > _MAX_WORD_PIECES or any(self.access.is_hidden(base / name) for name, base in files)
 

@@ -53,6 +53,18 @@ def iterate_nested_commands(line: BashLine, depth: int = 0) -> Iterator[SimpleCo
     yield from _iterate_script_commands(_find_index_scripts(line.text), depth)
 
 
+def iterate_argument_commands(part: SimpleCommand) -> Iterator[SimpleCommand]:
+    """Yield the commands in those arguments of a command that may be code because they contain blanks."""
+    for text in list_argument_texts(part):
+        if re.search(r"\s", text):
+            yield from iterate_nested_commands(parse_bash_line(text))
+
+
+def list_argument_texts(part: SimpleCommand) -> list[str]:
+    """Return a command's arguments, and the values of the variables that are set for it."""
+    return [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
+
+
 def _iterate_script_commands(scripts: Iterable[str], depth: int) -> Iterator[SimpleCommand]:
     for script in filter(None, scripts) if depth < _MAX_SCRIPT_NESTING else ():
         yield from iterate_nested_commands(parse_bash_line(script), depth + 1)

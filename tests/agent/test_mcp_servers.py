@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -24,8 +25,12 @@ MakeDesk = Callable[[dict[str, Any]], Desk]
 SERVER = """
 import json, os, pathlib, sys
 pathlib.Path(sys.argv[1]).write_text(json.dumps(dict(os.environ)))
-TOOLS = [{"name": name, "description": "A " + name, "inputSchema": {"type": "object"}}
-         for name in ("add", "fail", "big", "pic", "odd name!", "die")]
+def describe(name):
+    return {"name": name, "description": "A " + name, "inputSchema": {"type": "object"}}
+TOOLS = [describe(name) for name in
+         ("add", "fail", "big", "pic", "odd name!", "die", "grow", "data", "facts", "roots")]
+def send(**body):
+    print(json.dumps({"jsonrpc": "2.0", **body}), flush=True)
 def answer(method, params):
     if method == "initialize":
         capabilities = {"tools": {}, "prompts": {}, "resources": {}}
@@ -37,6 +42,20 @@ def answer(method, params):
         name, given = params["name"], params.get("arguments") or {}
         if name == "die":
             sys.exit(1)
+        if name == "grow":
+            TOOLS.append(describe("late"))
+            send(method="notifications/tools/list_changed")
+            return {"content": [{"type": "text", "text": "grown"}]}
+        if name == "facts":
+            return {"content": [{"type": "text", "text": '{ "a": 1 }'}], "structuredContent": {"a": 1}}
+        if name == "data":
+            resource = {"uri": "demo://z", "mimeType": "text/plain", "blob": "aGk="}
+            return {"content": [{"type": "resource", "resource": resource},
+                                {"type": "resource_link", "uri": "demo://y", "name": "why", "description": "because"}]}
+        if name == "roots":
+            send(id="roots", method="roots/list")
+            roots = json.loads(sys.stdin.readline())["result"]["roots"]
+            return {"content": [{"type": "text", "text": root["uri"]} for root in roots]}
         texts = {"add": lambda: str(given["a"] + given["b"]), "fail": lambda: "it failed", "big": lambda: "x" * 200000}
         content = [{"type": "text", "text": texts[name]()}] if name in texts else [
             {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
@@ -101,6 +120,34 @@ def test_failures_pictures_and_large_results_reach_the_model(desk: MakeDesk) -> 
     assert len(large["content"]) < 2000
 
 
+def test_a_tool_that_a_server_adds_later_is_offered_and_needs_permission(desk: MakeDesk) -> None:
+    grow, late = reply(call("mcp__demo__grow")), reply(call("mcp__demo__late"))
+    here = desk(script(grow, late, "Done."))
+    assert with_servers(here, "go", "--allowedTools", "mcp__demo__grow").stdout == "Done.\n"
+    offered = [{tool["name"] for tool in request["tools"]} for request in here.requests]
+    assert ["mcp__demo__late" in names for names in offered] == [False, True, True]
+    assert ["mcp__demo__add" in names for names in offered] == [True, True, True]
+    assert results(here)[-1]["is_error"]
+    assert "permission" in str(results(here)[-1]["content"])
+
+
+def test_data_is_named_with_its_size_and_structured_results_are_sent_as_they_are(desk: MakeDesk) -> None:
+    here = desk(calls("mcp__demo__data", "mcp__demo__facts"))
+    with_servers(here, "go", "--allowedTools", "mcp__demo")
+    data, facts = (one["content"] for one in results(here))
+    assert re.match(
+        r"\[Resource from demo at demo://z\] Binary content \(text/plain, 2 bytes\) saved to \S+\.txt$", data[0]["text"]
+    )
+    assert data[1]["text"] == "[Resource link: why] demo://y (because)"
+    assert facts == '{"a":1}'
+
+
+def test_a_server_learns_the_folder_of_the_session(desk: MakeDesk) -> None:
+    here = desk(calls("mcp__demo__roots"))
+    with_servers(here, "go", "--allowedTools", "mcp__demo")
+    assert results(here)[0]["content"] == [{"type": "text", "text": here.cwd.as_uri()}]
+
+
 def test_a_server_that_dies_is_started_again_for_the_next_call(desk: MakeDesk) -> None:
     add = reply(call("mcp__demo__add", a=1, b=2))
     here = desk(script(reply(call("mcp__demo__die")), add, add, "Done."))
@@ -149,7 +196,7 @@ def test_a_resource_is_attached(desk: MakeDesk) -> None:
 
 def test_the_servers_are_listed(desk: MakeDesk) -> None:
     here = desk(script("never"))
-    assert "demo (flags): connected, 6 tools" in with_servers(here, "/mcp").stdout
+    assert "demo (flags): connected, 10 tools" in with_servers(here, "/mcp").stdout
 
 
 # -- permissions

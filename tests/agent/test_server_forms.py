@@ -155,8 +155,8 @@ def test_a_form_that_can_t_be_shown_is_declined(desk: MakeDesk) -> None:
     assert read_answer(here) == {"action": "decline"}
 
 
-def test_without_a_person_servers_know_that_they_can_t_ask(desk: MakeDesk) -> None:
+def test_without_a_person_a_form_is_cancelled(desk: MakeDesk) -> None:
     here = desk(script(reply(call("mcp__demo__ask")), "Done."))
     here.trust()
     assert here.turnlog("-p", "go", *start_words(here, FORM)).stdout == "Done.\n"
-    assert "can't ask" in json.dumps(here.requests[-1])
+    assert read_answer(here) == {"action": "cancel"}

@@ -225,6 +225,16 @@ class AgentLoop(Actor):
         self.conversation.add_user_content(OUTPUT_REMINDER)
         return True
 
+    def _refresh_server_tools(self) -> None:
+        """Offer the tools that an MCP server has announced since the last request."""
+        pool = self.setup.servers
+        offers_some = any(name.startswith("mcp__") for name in self._tools)
+        if pool is not None and self.agent is None and offers_some:
+            from turnlog.agent.mcp_servers.server_pool import read_connect_seconds
+
+            if pool.refresh_tools(read_connect_seconds(self.setup.environ)):
+                self.replace_server_tools(pool.tools)
+
     def _create_stop_hooks(self) -> StopHooks | None:
         if self.hooks is None:
             return None
@@ -236,6 +246,7 @@ class AgentLoop(Actor):
         """Make room in the window, and inform the model about finished background commands and changed files."""
         if not is_first:
             self._requests.make_room(cancel)
+        self._refresh_server_tools()
         for text in self.shared.collect_news() if self.agent is None else ():
             self.record.write_prompt(text, meta=True)
             self.conversation.add_user_content(text)

@@ -73,6 +73,7 @@ class RemoteLink:
         self.config = config
         self._ask = ask
         self.instructions = ""
+        self.has_new_tools = False
         self._loop = loop
         self._root = root
         self._environ = dict(environ)
@@ -105,7 +106,9 @@ class RemoteLink:
                         mode="legacy",
                         read_timeout_seconds=None,
                         client_info=_describe_client(),
-                        elicitation_callback=self._answer_question if self._ask is not None else None,
+                        elicitation_callback=self._answer_question,
+                        list_roots_callback=self._list_roots,
+                        message_handler=self._note_message,
                     )
                 )
                 self._client, self.instructions = client, str(client.instructions or "")
@@ -119,8 +122,21 @@ class RemoteLink:
         finally:
             self._client = None
 
+    async def _list_roots(self, context: Any) -> Any:
+        """Tell the server which folder the session works in; some servers open only what lies in it."""
+        from mcp.types import ListRootsResult, Root
+
+        return ListRootsResult(roots=[Root.model_validate({"uri": self._root.absolute().as_uri()})])
+
+    async def _note_message(self, message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self.has_new_tools = True
+
     async def _answer_question(self, context: Any, params: Any) -> Any:
-        """Pass a question of the server on to the person, who takes their time in another thread."""
+        """Pass a question of the server on to the person, who takes their time in another thread.
+
+        Without a person, the question is cancelled: a server that could ask nobody would hide the tools that ask.
+        """
         from mcp.types import ElicitResult
 
         loop = asyncio.get_running_loop()

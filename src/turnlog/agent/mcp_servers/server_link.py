@@ -19,6 +19,8 @@ class ServerFailure(Exception):
 
 class ServerLink(Protocol):
     config: ServerConfig
+    has_new_tools: bool
+    """Whether the server has said that its tools are others than those that it listed."""
 
     @property
     def instructions(self) -> str:

@@ -93,6 +93,25 @@ class ServerPool:
         except ServerFailure:
             pass  # a server without prompts
 
+    def refresh_tools(self, seconds: float) -> bool:
+        """List the tools again of servers that have announced others; return whether there are any."""
+        changed = [link for link in self.links.values() if link.has_new_tools]
+        for link in changed:
+            link.has_new_tools = False
+            try:
+                tools = [ServerTool(link, described) for described in list_all(link, "tools", seconds)]
+            except ServerFailure:
+                continue  # the tools that are known may still work
+            config = link.config
+            kept = {name: tool for name, tool in self.tools.items() if not name.startswith(config.prefix)}
+            found: dict[str, Tool] = {}
+            for tool in tools:
+                if tool.is_usable:
+                    found.setdefault(tool.name, tool)
+            self.tools = {**kept, **found}
+            self.statuses[config.name] = ServerStatus(config, tools=len(found))
+        return bool(changed)
+
     def remove_server(self, name: str) -> None:
         """Close the connection to a server and forget its tools and prompts."""
         status, link = self.statuses.pop(name), self.links.pop(name, None)
@@ -174,7 +193,8 @@ def _build_prompt(link: ServerLink, described: Object) -> CommandFile:
 
     def fetch(text: str) -> str:
         given = dict(zip(names, _split_words(text), strict=False))
-        missing = [str(one.get("name")) for one in listed if one.get("required") is True and one["name"] not in given]
+        required = [name for name, one in zip(names, listed, strict=True) if one.get("required") is True]
+        missing = [name for name in required if name not in given]
         if missing:
             raise ServerFailure(f"the argument {missing[0]} is missing")
         result = link.send("prompts/get", {"name": own_name, "arguments": given}, seconds=DEFAULT_CONNECT_SECONDS)

@@ -21,6 +21,15 @@ DEFAULT_MAX_OUTPUT_TOKENS = 25_000
 MAX_OUTPUT_VARIABLE = "MAX_MCP_OUTPUT_TOKENS"
 _CHARS_PER_TOKEN = 4
 _PICTURE_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+_DATA_SUFFIXES = {
+    **_PICTURE_SUFFIXES,
+    "text/plain": ".txt",
+    "text/html": ".html",
+    "text/csv": ".csv",
+    "text/markdown": ".md",
+    "application/json": ".json",
+    "application/pdf": ".pdf",
+}
 _MAX_BLOCKS = 1000
 
 
@@ -31,9 +40,9 @@ def build_call_result(server: str, tool: str, result: Object, folder: Path, envi
         texts = [block["text"] for block in blocks if block["type"] == "text"]
         raise ToolError("\n".join(texts)[: get_max_output_chars(environ)] or "The tool failed without a message.")
     structured = result.get("structuredContent")
-    content: str | list[dict[str, Any]] = blocks
-    if not blocks:
-        content = "" if structured is None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+    content: str | list[dict[str, Any]] = blocks or ""
+    if structured is not None:  # says the same as the blocks, in fewer words
+        content = json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
     content = limit_output(server, tool, content, folder, environ)
     return CallResult(content or f"({tool} completed with no output)", content)
 
@@ -56,7 +65,8 @@ def _convert_item(server: str, item: Object, folder: Path) -> list[dict[str, Any
         source = {"type": "base64", "media_type": media_type, "data": data}
         return [{"type": "image", "source": source}, _text(f"[Image: source: {path}]")]
     if kind == "resource_link":
-        return [_text(f"[Resource link: {item.get('name') or ''}] {item.get('uri') or ''}")]
+        more = f" ({item['description']})" if item.get("description") else ""
+        return [_text(f"[Resource link: {item.get('name') or ''}] {item.get('uri') or ''}{more}")]
     if kind == "resource" and isinstance(resource := item.get("resource"), Mapping):
         return [
             _text(f"[Resource from {server} at {resource.get('uri')}] {read_resource_text(server, resource, folder)}")
@@ -71,8 +81,11 @@ def read_resource_text(server: str, resource: Object, folder: Path) -> str:
     """Return the text of a resource, or where its data is saved."""
     if isinstance(resource.get("text"), str):
         return str(resource["text"])
-    path = _save_data(server, str(resource.get("blob") or ""), ".bin", folder)
-    return f"[Binary content ({resource.get('mimeType') or 'unknown type'}) saved to {path}]"
+    kind, data = str(resource.get("mimeType") or "unknown type"), str(resource.get("blob") or "")
+    path = _save_data(server, data, _DATA_SUFFIXES.get(kind, ".bin"), folder)
+    if path is None:
+        return "[Data that can't be decoded]"
+    return f"Binary content ({kind}, {path.stat().st_size} bytes) saved to {path}"
 
 
 def limit_output(

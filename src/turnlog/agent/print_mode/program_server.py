@@ -27,6 +27,7 @@ class ProgramLink:
     def __init__(self, name: str, channel: ControlChannel, call_seconds: float | None = None) -> None:
         self.config = ServerConfig(name, "sdk", "the program", "sdk", call_seconds=call_seconds)
         self.instructions = ""
+        self.has_new_tools = False
         self._channel = channel
         self._numbers = itertools.count()
 

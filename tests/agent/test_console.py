@@ -745,3 +745,25 @@ def is_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+@pytest.mark.parametrize(
+    ("where", "is_flat"),
+    [("variable", True), ("home/.claude/settings.json", True), ("project/.claude/settings.json", False)],
+)
+def test_for_a_screen_reader_nothing_is_painted_twice(make_trusted_desk: MakeDesk, where: str, is_flat: bool) -> None:
+    text = "".join(f"word{number} " for number in range(30))
+    here = make_trusted_desk(script(hold_answer(gate := Gate(), {"type": "text", "text": text})))
+    if where != "variable":
+        path = here.base / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"axScreenReader": true}')
+    with here.terminal("go", columns=60, CLAUDE_AX_SCREEN_READER="1" if where == "variable" else "") as terminal:
+        terminal.expect("> go" if is_flat else "Esc to interrupt")
+        gate.open()
+        terminal.expect("word29")
+        terminal.expect("> ")
+        terminal.send("\x04")
+        assert terminal.wait_for_end() == 0
+    assert ("Esc to interrupt" not in terminal.text) == is_flat
+    assert (terminal.text.count("word7 ") == 1) or not is_flat

@@ -191,7 +191,7 @@ def test_rows_that_a_narrower_window_wraps_are_painted_again() -> None:
 
 def test_a_dumb_terminal_gets_blanks_and_no_news() -> None:
     written: list[str] = []
-    screen = ConsoleScreen(written.append, terminal.TerminalScreen(False, 20), is_dumb=True)
+    screen = ConsoleScreen(written.append, terminal.TerminalScreen(False, 20), is_plain=True)
     screen.show_activity(lambda _: "3 s")
     screen.show_typed("ab")
     screen.show_typed("a")

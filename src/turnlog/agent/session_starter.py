@@ -128,6 +128,14 @@ class SessionStarter:
         warnings = [*map(str, unsupported), *problems, *guard.warnings, *owner.warnings, *list_remarks(found, self.cwd)]
         return StartedSession(loop, owner, warnings, builder, settings, found, scratch)
 
+    def wants_flat_output(self, options: StartOptions) -> bool:
+        """Return whether the person uses a screen reader; a project can't say so."""
+        if value := self.environ.get("CLAUDE_AX_SCREEN_READER", "").strip().lower():
+            return value in ("1", "true", "yes", "on")
+        layers = [one for one in self._load_settings(options).layers if one.name not in ("local", "project")]
+        values = [one.values["axScreenReader"] for one in layers if "axScreenReader" in one.values]
+        return values[:1] == [True]
+
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
         """Return the guards that can't run; `begin_session` starts a session only if the options ignore them."""
         settings = self._load_settings(options)

@@ -26,17 +26,17 @@ class ConsoleScreen:
         look: terminal.TerminalScreen,
         measure: Callable[[], int] | None = None,
         *,
-        is_dumb: bool = False,
+        is_plain: bool = False,
         reflows: bool = False,
     ) -> None:
         self._look = look
         self._measure = measure
         """Measures the current width of the terminal, since windows can be resized."""
         self._markdown = StreamedMarkdown(lambda: self.look)
-        self._is_dumb = is_dumb
-        """Whether the terminal does not support escape sequences."""
+        self._is_plain = is_plain
+        """Whether nothing is painted again: the terminal does not support it, or a screen reader would repeat it."""
         self._rows: BottomRows = (
-            PlainRows(self._measure_width) if is_dumb else LiveRows(self._measure_width, reflows=reflows)
+            PlainRows(self._measure_width) if is_plain else LiveRows(self._measure_width, reflows=reflows)
         )
         self._write = write
         self._lock = threading.RLock()
@@ -112,7 +112,7 @@ class ConsoleScreen:
 
     def _refresh(self, *lines: str) -> None:
         rows: list[str] = []
-        if not self._is_dumb:
+        if not self._is_plain:
             if open_row := self._markdown.open_row:
                 rows.append(open_row)
             if self._activity is not None:

@@ -39,8 +39,8 @@ def run_chat_console(
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("an interactive conversation requires a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
-    is_dumb, reflows = is_dumb_terminal(), does_terminal_reflow(os.environ)
-    screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb, reflows=reflows)
+    is_plain, reflows = is_dumb_terminal() or starting.wants_flat_output(wishes), does_terminal_reflow(os.environ)
+    screen = ConsoleScreen(_write_terminal, look, measure, is_plain=is_plain, reflows=reflows)
     keyboard = Keyboard(starting.data / "chat_history")
     with contextlib.closing(keyboard):
         ask = partial(read_answer, keyboard, screen)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from turnlog.render.highlight import CodePiece, Highlighter
 from turnlog.render.html_escape import escape_to_markup
+from turnlog.render.jinja_templates import render_pieces
 from turnlog.session.files.patches import Hunk
 
 MAX_SHOWN_ROWS = 60
@@ -24,6 +25,7 @@ MAX_SPLIT_LINES = 2_000
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_MARKED_LINE_CHARS = 1_000
 _MAX_MARKED_WORDS = 120
+_MAX_COLOURED_LINE_CHARS = 8_000
 CharSpan: TypeAlias = tuple[int, int]
 
 
@@ -99,7 +101,12 @@ def _iter_lines(hunk: Hunk, language: str, highlighter: Highlighter) -> Iterator
         if sign not in (" ", "-", "+"):
             yield DiffLine("\\", None, None, escape_to_markup(texts[at].strip()))
             continue
-        html = Markup("".join(_render_marked_pieces(pieces[at], marks.get(at, ()))))
+        is_long = len(texts[at]) > _MAX_COLOURED_LINE_CHARS
+        html = (
+            render_pieces(texts[at])
+            if is_long
+            else Markup("".join(_render_marked_pieces(pieces[at], marks.get(at, ()))))
+        )
         yield DiffLine(sign, old if sign != "+" else None, new if sign != "-" else None, html)
         old, new = old + (sign != "+"), new + (sign != "-")
 

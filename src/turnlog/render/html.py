@@ -14,13 +14,17 @@ from turnlog.render import view as view_types
 from turnlog.render.ansi import render_ansi, strip_ansi
 from turnlog.render.events import format_prompt_label
 from turnlog.render.figures import describe_text_tokens, format_count
-from turnlog.render.sections import SectionWriter, render_pieces
+from turnlog.render.jinja_templates import render_pieces
+from turnlog.render.sections import SectionWriter
 from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree
 
 _MARKDOWN_SIGNS = re.compile(
     r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE
 )
+
+_MAX_GROUP_BLOCKS = 50
+"""A browser lays out the blocks of longer answers in groups, and only those that can be seen."""
 
 
 class HtmlWriter(SectionWriter):
@@ -74,7 +78,10 @@ class HtmlWriter(SectionWriter):
         self._model = self._model if view.is_synthetic else view.model
         permalink = self._links.permalink(view.key)
         self._place = permalink.partition("#")[0] if permalink else None
-        return {"blocks": [self.write_block(block) for block in view.blocks], "model": view.model if is_other else None}
+        blocks = [self.write_block(block) for block in view.blocks]
+        size = _MAX_GROUP_BLOCKS if len(blocks) > 2 * _MAX_GROUP_BLOCKS else len(blocks)
+        groups = [blocks[at : at + size] for at in range(0, len(blocks), size)] if blocks else []
+        return {"groups": groups, "model": view.model if is_other else None}
 
     def _event(self, view: view_types.EventView) -> dict[str, Any]:
         if not view.is_terminal:

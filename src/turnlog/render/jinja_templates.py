@@ -17,7 +17,13 @@ from turnlog.render.figures import (
     format_thousands,
 )
 from turnlog.render.html_escape import escape_to_markup, name_hidden_chars
+from turnlog.render.text_folds import split_long_text
 from turnlog.session.clock import parse_timestamp
+
+MAX_NAME_CHARS = 400
+"""The longest name that is shown in full."""
+MAX_ATTRIBUTE_CHARS = 8_000
+"""The longest attribute, such as an address; browsers and servers refuse addresses that are much longer."""
 
 
 @lru_cache(maxsize=64)
@@ -42,7 +48,7 @@ def load_template_environment() -> Environment:
         finalize=_finalize_value,
     )
     environment.filters |= {
-        "attr": lambda value: escape(name_hidden_chars(str(value))),
+        "attr": lambda value: escape(name_hidden_chars(str(value)[:MAX_ATTRIBUTE_CHARS])),
         "call_id": build_card_element_id,
         "clock": _render_clock,
         "count": format_count,
@@ -50,6 +56,7 @@ def load_template_environment() -> Environment:
         "text_tokens": describe_text_tokens,
         "duration": format_duration,
         "item_id": build_item_element_id,
+        "name": shorten_name,
         "thousands": format_thousands,
         "word": _to_class_word,
     }
@@ -68,10 +75,25 @@ def build_card_element_id(call: str) -> str:
     return "c-" + re.sub(r"[^A-Za-z0-9_-]", "-", call[:200])
 
 
+def render_pieces(text: str) -> Markup:
+    """Escape text; long text is divided into blocks, so that a browser lays out only those that can be seen."""
+    pieces = split_long_text(text)
+    if len(pieces) < 2:
+        return escape_to_markup(text)
+    return Markup("").join(
+        Markup('<span class="chunk">{}</span>').format(escape_to_markup(piece.removesuffix("\n"))) for piece in pieces
+    )
+
+
+def shorten_name(name: str) -> str:
+    """Cut a name that belongs on one line, such as that of a tool; any string of a file can be megabytes long."""
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}…"
+
+
 def _finalize_value(value: object) -> object:
     if value is None:
         return ""
-    return escape_to_markup(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return render_pieces(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _to_class_word(value: str) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from markupsafe import Markup
 
@@ -20,7 +20,7 @@ from turnlog.render.diff_tables import build_diff_tables
 from turnlog.render.figures import format_count
 from turnlog.render.highlight import Highlighter
 from turnlog.render.html_escape import escape_to_markup, replace_unencodable
-from turnlog.render.jinja_templates import build_item_element_id, load_template
+from turnlog.render.jinja_templates import build_item_element_id, load_template, render_pieces
 from turnlog.render.markup import BRACKET_STANDINS, CodeWriter, MarkupWriter, is_safe_link
 from turnlog.render.text_folds import fold_text, split_long_text
 from turnlog.render.tree import render_tree
@@ -143,14 +143,15 @@ class StandaloneLinks:
         return f"#{build_item_element_id(key)}"
 
 
-def render_pieces(text: str) -> Markup:
-    """Escape text; long text is divided into blocks, so that a browser lays out only those that can be seen."""
-    pieces = split_long_text(text)
-    if len(pieces) < 2:
-        return escape_to_markup(text)
-    return Markup("").join(
-        Markup('<span class="chunk">{}</span>').format(escape_to_markup(piece.removesuffix("\n"))) for piece in pieces
-    )
+class _LineGroup(NamedTuple):
+    """Lines of code that a browser lays out together."""
+
+    html: Markup
+    numbers: str
+    """The line numbers, one below the other; empty if the lines have none."""
+    is_piece: bool
+    is_continued: bool
+    """Whether the first line begins in the group before."""
 
 
 class SectionWriter:
@@ -205,18 +206,38 @@ class SectionWriter:
         return self._code(cards.CodeSection(text, language, language if len(language) < 30 else ""))
 
     def _code(self, section: cards.CodeSection) -> Markup:
-        parts = fold_text(section.text.removesuffix("\n"))
+        text = section.text.removesuffix("\n")
+        parts = fold_text(text)
+        is_cut_line = len(parts.head) + len(parts.rest) == len(text)
         first = section.first_line
+        after = None if first is None else first + parts.lines - is_cut_line
         return self._render(
             "code.html",
             title=section.title,
             language=section.language,
-            head=self._colours.highlight_code(parts.head, section.language),
-            rest=self._folded_colours.highlight_code(parts.rest, section.language) if parts.rest else None,
+            head=self._group_lines(parts.head, first, section.language, self._colours),
+            rest=self._group_lines(parts.rest, after, section.language, self._folded_colours, is_cut_line)
+            if parts.rest
+            else None,
             more=parts.label,
-            numbers=_number_lines(first, parts.head),
-            more_numbers=_number_lines(None if first is None else first + parts.lines, parts.rest),
         )
+
+    def _group_lines(
+        self, text: str, first: int | None, language: str, highlighter: Highlighter, is_continued: bool = False
+    ) -> list[_LineGroup]:
+        """Write code with its line numbers; code too long to highlight is divided, as in `render_pieces`."""
+        is_short = len(text) <= COLOUR_BUDGET_CHARS
+        groups: list[_LineGroup] = []
+        for piece in [text] if is_short else split_long_text(text):
+            own = piece if is_short else piece.removesuffix("\n")
+            html = highlighter.highlight_code(own, language) if is_short else escape_to_markup(own)
+            numbers = _number_lines(first, own)
+            if is_continued and numbers:
+                numbers = "\n".join(["", *numbers.split("\n")[1:]])
+            groups.append(_LineGroup(html, numbers, not is_short, is_continued))
+            first = None if first is None else first + piece.count("\n")
+            is_continued = not piece.endswith("\n")
+        return groups
 
     def _terminal(self, section: cards.TerminalSection) -> Markup:
         parts = fold_text(section.text.removesuffix("\n"))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from turnlog.render.card import Picture, TreeSection
 from turnlog.render.figures import format_count, format_size
 from turnlog.render.view import AnswerOther, AnyView
+from turnlog.session.files.patches import Hunk
 from turnlog.session.timeline.timeline import TimelineItem
 
 MAX_SHOWN_LINES = 60
@@ -82,6 +83,9 @@ def _find_fold(text: str, lines: int, characters: int) -> int | None:
 MAX_TEXT_CHARS = 500_000
 """The maximum number of characters to show of one text; Claude Code cuts tool output much earlier."""
 
+MAX_DIFF_LINES = 2_000
+"""The maximum number of lines to show of one hunk of such a large change."""
+
 
 def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:
     """Shorten views whose text is too long for any page."""
@@ -99,12 +103,17 @@ def _shorten_value(value: Any) -> Any:
                 f"{value[:MAX_TEXT_CHARS]}\n… {format_count(len(value) - MAX_TEXT_CHARS, 'more character')}, "
                 f"in the raw entry"
             )
+        case Hunk() if len(value.lines) > MAX_DIFF_LINES:
+            left_out = format_count(len(value.lines) - MAX_DIFF_LINES, "more line")
+            remark = f"\\ … {left_out}, in the raw entry"
+            return value._replace(lines=(*map(_shorten_value, value.lines[:MAX_DIFF_LINES]), remark))
         case Picture() | TreeSection() | AnswerOther():  # a picture has its own address, and trees are bounded
             return value
         case Struct():
             return replace(value, **{name: _shorten_value(getattr(value, name)) for name in value.__struct_fields__})
         case tuple():
-            return tuple(map(_shorten_value, value))
+            values = map(_shorten_value, value)
+            return type(value)(*values) if hasattr(value, "_fields") else tuple(values)
     return value
 
 

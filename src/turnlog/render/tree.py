@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from turnlog.render.figures import format_count
 from turnlog.render.html_escape import escape_text
+from turnlog.render.jinja_templates import render_pieces, shorten_name
 from turnlog.render.text_folds import fold_text
 
 MAX_TREE_DEPTH = 24
@@ -86,7 +87,7 @@ def _render_row(name: str | None, html: str) -> str:
 
 
 def _render_name(name: str | None) -> str:
-    return "" if name is None else f'<span class="name">{escape_text(name)}</span> '
+    return "" if name is None else f'<span class="name">{escape_text(shorten_name(name))}</span> '
 
 
 def _render_scalar(value: object) -> str:
@@ -111,7 +112,7 @@ def _render_string(value: str) -> str:
     html = f'<pre class="string">{escape_text(head)}</pre>'
     if rest:
         html += (
-            f'<details class="fold"><summary>{label}</summary><pre class="string">{escape_text(rest)}</pre></details>'
+            f'<details class="fold"><summary>{label}</summary><pre class="string">{render_pieces(rest)}</pre></details>'
         )
     if len(value) > _MAX_STRING_CHARS:
         html += (

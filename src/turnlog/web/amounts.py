@@ -10,6 +10,10 @@ from turnlog.render.figures import format_count as format_count
 from turnlog.render.figures import format_size as format_size
 from turnlog.session.clock import parse_timestamp
 
+MAX_NAME_CHARS = 200
+"""The longest name that a page shows in full."""
+MAX_VALUE_CHARS = 4_000
+"""The longest attribute or value of a template, such as an address or a path in a tooltip."""
 _PATH_SEPARATOR = re.compile(r"[/\\]")
 _WEEK_SECONDS = 7 * 86400
 
@@ -94,13 +98,18 @@ def format_share(part: float, whole: float) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
+def shorten_name(name: str, limit: int = MAX_NAME_CHARS) -> str:
+    """Cut a name that no page has room for: folders, branches, models and tools may have names of any length."""
+    return name if len(name) <= limit else f"{name[:limit]}…"
+
+
 def folder_name(path: str | None) -> str:
     """Return the last part of a path."""
-    return _PATH_SEPARATOR.split((path or "").rstrip("/\\"))[-1] or path or "–"
+    return shorten_name(_PATH_SEPARATOR.split((path or "").rstrip("/\\"))[-1] or path or "–")
 
 
 def model_name(name: str | None) -> str:
     """Return a model's name without its prefix and date: `opus-5`."""
     if not name:
         return "unknown"
-    return re.sub(r"-20\d{6}$", "", name.removeprefix("claude-"))
+    return shorten_name(re.sub(r"-20\d{6}$", "", name.removeprefix("claude-")))

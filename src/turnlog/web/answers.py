@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from turnlog._version import __version__
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
+from turnlog.render.jinja_templates import render_pieces
 from turnlog.render.json_bytes import to_json_bytes
+from turnlog.web.amounts import MAX_VALUE_CHARS, shorten_name
 from turnlog.web.machine import Machine
 
 T = TypeVar("T")
@@ -65,9 +68,17 @@ def load_templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_shorten_value,
     )
-    environment.filters["tojson_text"] = lambda value: to_json_bytes(value).decode()
+    environment.filters["tojson_text"] = lambda value: escape(to_json_bytes(value).decode())
+    environment.filters["in_full"] = escape
+    environment.filters["in_pieces"] = render_pieces
     return environment
+
+
+def _shorten_value(value: object) -> object:
+    """Cut a string unless it is markup or filtered with `in_full`: a name of megabytes would stop the browser."""
+    return shorten_name(value, MAX_VALUE_CHARS) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def render_page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:

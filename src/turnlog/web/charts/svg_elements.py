@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from markupsafe import Markup, escape
 
 from turnlog.render.html_escape import name_hidden_chars
+from turnlog.web.amounts import MAX_VALUE_CHARS, shorten_name
+
+_SHAPE_ATTRIBUTES = frozenset({"d", "points"})
 
 
 def build_element(name: str, inner: Markup | str = "", /, **attributes: str | float | None) -> Markup:
@@ -15,7 +18,7 @@ def build_element(name: str, inner: Markup | str = "", /, **attributes: str | fl
     Names in the text may contain invisible characters, which would reverse what follows them; they are spelled out.
     """
     pairs = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _format_value(value))
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _format_attribute(key, value))
         for key, value in attributes.items()
         if value is not None
     )
@@ -31,7 +34,13 @@ def to_percent(part: float) -> str:
 
 
 def _format_inner(inner: Markup | str) -> Markup:
-    return inner if isinstance(inner, Markup) else escape(name_hidden_chars(inner))
+    return inner if isinstance(inner, Markup) else escape(name_hidden_chars(shorten_name(inner)))
+
+
+def _format_attribute(name: str, value: str | float) -> str:
+    if isinstance(value, str) and name not in _SHAPE_ATTRIBUTES:
+        value = shorten_name(value, MAX_VALUE_CHARS)
+    return _format_value(value)
 
 
 def _format_value(value: str | float) -> str:

@@ -27,6 +27,7 @@ await new Promise((done) => {
   setTimeout(done, 200);
 });
 
+const MAX_PATH_CHARS = 4096; // no file system has longer ones
 const root = document.querySelector(".session");
 const { address, api: apiAddress, branch, agent, items: total, size } = root.dataset;
 const one = (selector) => root.querySelector(selector);
@@ -173,7 +174,8 @@ requestIdleCallback(
 );
 
 function fillFiles(files) {
-  const choices = files.slice(0, 2000).map((file) => {
+  const named = files.filter((file) => file.path.length <= MAX_PATH_CHARS);
+  const choices = named.slice(0, 2000).map((file) => {
     const option = document.createElement("option");
     option.value = file.path;
     option.textContent = `${file.path} (${file.reads} read, ${file.writes} changed)`;

@@ -42,5 +42,6 @@ async function confirmCopy(button, isCopied) {
 
 // The whole code below a button, including the folded part.
 function textOf(button) {
-  return [...button.closest(".code").querySelectorAll("pre.text")].map((part) => part.textContent).join("\n");
+  const parts = [...button.closest(".code").querySelectorAll("pre.text")];
+  return parts.map((part, place) => (place && !part.closest(".continued") ? "\n" : "") + part.textContent).join("");
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA, SESSION, Build, find_recording
-from turnlog.errors import NotFound, TurnlogError, Unreadable
+from turnlog.errors import NotFound, Unreadable
 from turnlog.session.session import Session
 from turnlog.session.timeline.timeline_builder import build_timeline
 from turnlog.store.timelines.timelines import Timelines, prune_timelines
@@ -121,7 +121,7 @@ def test_large_sessions_are_read_by_a_child_and_give_the_same(tmp_path: Path, ti
 
 def test_what_a_child_can_not_read_is_told(tmp_path: Path) -> None:
     path = build_fork().write(tmp_path)
-    with pytest.raises(TurnlogError, match="no sub-agent nobody"):
+    with pytest.raises(NotFound, match="no sub-agent nobody"):
         Timelines(tmp_path / "other", large=0).get_timeline(path, "nobody")
 
 

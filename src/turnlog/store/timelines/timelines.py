@@ -45,6 +45,8 @@ LARGE_SESSION_BYTES = 16 << 20
 """A child process reads files larger than this."""
 MAX_OPEN_TIMELINES = 12
 """How many timelines are kept open."""
+_NOT_FOUND_STATUS = 3
+"""The exit status of a child that finds no such sub-agent."""
 BEGINNING_BYTES = 2 << 20
 """How much of a large session is shown while the rest is being read."""
 _READ_DELAY_SECONDS = 0.2
@@ -183,6 +185,8 @@ def _make_in_child(folder: Path, path: Path, agent_id: str | None) -> None:
     )
     if child.returncode:
         reason = child.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if child.returncode == _NOT_FOUND_STATUS:
+            raise NotFound(reason)
         raise Unreadable(f"{path}: not readable: {reason}")
 
 
@@ -191,7 +195,12 @@ def run_timeline_child(arguments: list[str]) -> None:
     from turnlog.entries.reader import pause_garbage_collector
 
     with pause_garbage_collector():
-        make_kept_timeline(Path(arguments[0]), Path(arguments[1]), arguments[2] if len(arguments) > 2 else None)
+        try:
+            make_kept_timeline(Path(arguments[0]), Path(arguments[1]), arguments[2] if len(arguments) > 2 else None)
+        except NotFound as error:
+            sys.stderr.write(str(error))
+            sys.stderr.flush()
+            os._exit(_NOT_FOUND_STATUS)
     sys.stdout.flush()
     os._exit(0)  # freeing the memory would take as long as serving a page
 

@@ -116,7 +116,7 @@ def test_a_model_is_named_when_it_changes() -> None:
 def test_thinking_is_folded_with_its_first_words() -> None:
     found = html().write_view(answer(sights.AnswerThinking("Two **questions**.\nMore.")))
     assert '<details class="thinking"><summary>' in found
-    assert "Two **questions**. More." in text_of(found)
+    assert "Two questions. More." in text_of(found)
 
 
 def test_thinking_that_was_not_recorded_is_said_to_be_missing() -> None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 WORDS, CALLS, CHANGE = (f"eeeeeeee-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 WORD = "w" * 600_000
 CALL_COUNT = 500
+FINISHED_AGENT = {
+    "status": "completed", "agentId": "a000001", "agentType": "general-purpose-reviewer", "totalDurationMs": 754_000,
+    "totalTokens": 1_234_567, "totalToolUseCount": 123,
+}  # fmt: skip
 MOST_TEXT_CHARS = int(MAX_SHOWN_CHARS * 1.25)
 """The most that is shown in one piece: the part before a fold, which is as long as folding isn't worth it."""
 
@@ -46,7 +50,8 @@ def name_everything() -> Build:
     ]  # fmt: skip
     for number, (name, given, result) in enumerate(results):
         build.call(f"c{number}", name, given, uuid=f"c-{number}")
-        build.result(f"c{number}", result, uuid=f"r-{number}", error=number == 0)
+        extra = {"toolUseResult": FINISHED_AGENT} if name == "Agent" else {}
+        build.result(f"c{number}", result, uuid=f"r-{number}", error=number == 0, **extra)
     for number, text in enumerate((WORD, f"```\n{WORD}\n```", f"| a |\n|---|\n| {WORD} |", f"[x](https://{WORD})")):
         build.answer(text, uuid=f"b-{number}")
     for kind, field in (("custom-title", "customTitle"), ("tag", "tag"), ("summary", "summary"), ("odd", "odd")):
@@ -134,7 +139,7 @@ def test_with_everything_unfolded_no_word_widens_the_page(page: Page, width: int
     for path in (f"/s/{WORDS}", "/", "/prompts", "/insights?range=all", f"/live/{WORDS}", f"/replay/{WORDS}"):
         page.goto(path)
         page.wait_for_load_state("networkidle")
-        page.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
+        page.evaluate("for (const part of document.querySelectorAll('main details:not(.agent)')) part.open = true")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 

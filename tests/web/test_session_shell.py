@@ -407,7 +407,7 @@ def test_everything_unfolds_in_steps_up_to_the_last_card(page: Page) -> None:
     expect(page.locator(".window details.card:not([open])")).to_have_count(0)
     page.keyboard.press("v")
     expect(page.locator(".session")).to_have_attribute("data-density", "reading")
-    expect(page.locator(".window details.card[open]")).to_have_count(0)
+    expect(page.locator(".window details.card[open]:not(.outcome-error)")).to_have_count(0)
 
 
 def test_an_unbroken_word_of_two_megabytes_unfolds_piece_by_piece_and_stays_narrow(page: Page) -> None:
@@ -420,3 +420,25 @@ def test_an_unbroken_word_of_two_megabytes_unfolds_piece_by_piece_and_stays_narr
     )
     assert longest <= 4096
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+def test_reading_is_the_same_after_other_densities(page: Page) -> None:
+    open_page(page, LONG)
+    cards = page.locator(".window details.card[open]")
+    failed = page.locator("#i-a-5 details.card")
+    failed.scroll_into_view_if_needed()
+    expect(failed).to_have_attribute("open", "")
+    count = cards.count()
+    for density in ("steps", "everything", "reading"):
+        page.keyboard.press("v")
+        expect(page.locator(".session")).to_have_attribute("data-density", density)
+        if density == "everything":
+            expect(page.locator(".window details.card:not([open])")).to_have_count(0)
+    expect(cards).to_have_count(count)
+    expect(failed).to_have_attribute("open", "")
+
+
+def test_the_row_of_an_answer_shows_no_signs_of_markdown(page: Page) -> None:
+    open_page(page, LONG)
+    row = page.locator("#i-b-3 .step .title")
+    expect(row).to_have_attribute("data-first", "Part 3 is fine. Quail 3.")

@@ -22,7 +22,7 @@ from turnlog.render.tree import render_tree
 _MARKDOWN_SIGNS = re.compile(
     r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE
 )
-
+_INLINE_SIGNS = re.compile(r"\*\*(\S(?:[^*]*[^*\s])?)\*\*|(?<!`)`([^`]+)`(?!`)")
 _MAX_GROUP_BLOCKS = 50
 """A browser lays out the blocks of longer answers in groups, and only those that can be seen."""
 
@@ -144,7 +144,8 @@ class HtmlWriter(SectionWriter):
 
 def _find_first_words(text: str) -> str:
     """Return the start of a text on one line, without the signs of Markdown at its beginning."""
-    return " ".join(text[:400].split()).lstrip("#>*- ")[:140]
+    line = _INLINE_SIGNS.sub(r"\1\2", " ".join(text[:400].split()))
+    return line.lstrip("#>*- ")[:140]
 
 
 def _render_typed(text: str) -> Markup:

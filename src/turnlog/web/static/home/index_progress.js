@@ -18,7 +18,8 @@ export function showIndexProgress(state) {
 }
 
 function describe(state) {
-  if (state.phase === "starting") return "Looking for session files …";
+  // The list may name all files before the index has begun to read them.
+  if (state.phase === "starting") return document.querySelector("tr.session") ? "Reading session files …" : "Looking for session files …";
   if (!state.total) return "Another turnlog process is updating the index.";
   const count = (number) => number.toLocaleString("en");
   // The index takes up files in large steps; until the first one, only the bytes show that it moves.

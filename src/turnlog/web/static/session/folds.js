@@ -21,10 +21,10 @@ export class Folds {
     this.on = { thinking: isEverything, cards: isEverything, meta: isEverything || readPreference("meta", false) };
     for (const [name, button] of Object.entries(buttons)) button.addEventListener("click", () => this.toggle(name));
     for (const choice of choices) choice.addEventListener("change", () => choice.checked && this.setDensity(choice.value));
-    document.addEventListener("window-loaded", (event) => this.#apply(event.target));
+    document.addEventListener("window-loaded", (event) => this.#meet(event.target));
     root.addEventListener("click", (event) => this.#onClick(event));
     if (choices.length) onPreference("density", () => this.#showDensity(readDensity()));
-    this.#apply(root);
+    this.#meet(root);
     this.#update();
   }
 
@@ -79,7 +79,7 @@ export class Folds {
     if (isOther) this.on = { thinking: isOn, cards: isOn, meta: isOn || readPreference("meta", false) };
     keepPosition(() => this.#update());
     this.#changeAll((part) => {
-      if (isOther) for (const selector of Object.values(FOLDS)) setOpen(part, selector, isOn);
+      if (isOther) for (const selector of Object.values(FOLDS)) setOpen(part, selector, isOn, true);
       this.#apply(part);
     });
   }
@@ -93,6 +93,12 @@ export class Folds {
 
   isFolded(turn) {
     return this.turns.get(turn) ?? this.density === "steps";
+  }
+
+  // A new window: note what the server has sent open.
+  #meet(root) {
+    for (const details of root.querySelectorAll("details[open]")) details.dataset.isOpenAtFirst = "";
+    this.#apply(root);
   }
 
   #apply(root) {
@@ -145,8 +151,9 @@ function isInView(part) {
   return bottom > topLine() && top < innerHeight;
 }
 
-function setOpen(part, selector, isOpen) {
-  for (const details of part.querySelectorAll(selector)) details.open = isOpen;
+// Folding may leave open what the server has sent open, such as changes of files.
+function setOpen(part, selector, isOpen, isReset = false) {
+  for (const details of part.querySelectorAll(selector)) details.open = isOpen || (isReset && "isOpenAtFirst" in details.dataset);
 }
 
 function withSelf(root, selector) {

@@ -9,7 +9,8 @@ from markupsafe import Markup, escape
 from turnlog.render.html_escape import name_hidden_chars
 from turnlog.web.amounts import MAX_VALUE_CHARS, shorten_name
 
-_SHAPE_ATTRIBUTES = frozenset({"d", "points"})
+_NAME_ATTRIBUTES = frozenset({"aria_label", "data_href", "data_words", "href", "title"})
+"""Attributes with names of a session, which may have any length; others, such as points, are complete or useless."""
 
 
 def build_element(name: str, inner: Markup | str = "", /, **attributes: str | float | None) -> Markup:
@@ -38,7 +39,7 @@ def _format_inner(inner: Markup | str) -> Markup:
 
 
 def _format_attribute(name: str, value: str | float) -> str:
-    if isinstance(value, str) and name not in _SHAPE_ATTRIBUTES:
+    if isinstance(value, str) and name in _NAME_ATTRIBUTES:
         value = shorten_name(value, MAX_VALUE_CHARS)
     return _format_value(value)
 

@@ -150,3 +150,49 @@ def test_a_piece_that_is_cut_off_is_not_handed_out() -> None:
     with pytest.raises(ChildProcessError):
         found += produce_ahead(dies_in_the_middle, str)
     assert [len(piece) for piece in found] in ([], [3_000_000])
+
+
+ENDS_EARLY = """
+import os, signal, sys, time
+from pathlib import Path
+from turnlog.entries.worker_processes import spread_work
+
+os.sched_getaffinity = lambda _: {{0, 1}}
+here, helper = os.getpid(), Path({place!r})
+
+def work(share):
+    if os.getpid() != here:
+        helper.with_suffix(".new").write_text(str(os.getpid()))
+        helper.with_suffix(".new").rename(helper)
+        {in_helper}
+        return ["much" * 1_000_000]
+    while not helper.exists():
+        time.sleep(0.01)
+    {in_parent}
+
+try:
+    list(spread_work(work, list[str], [[1], [2]]))
+except KeyboardInterrupt:
+    try:
+        os.kill(int(helper.read_text()), 0)
+    except ProcessLookupError:
+        print("no helper is left")
+"""
+
+
+@needs_fork
+def test_an_interrupt_ends_the_helpers_too(tmp_path: Path) -> None:
+    code = ENDS_EARLY.format(
+        place=str(tmp_path / "pid"), in_helper="time.sleep(600)", in_parent="raise KeyboardInterrupt"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "no helper is left\n"
+
+
+@needs_fork
+def test_a_helper_whose_parent_was_killed_does_not_wait_for_ever(tmp_path: Path) -> None:
+    killed = "os.kill(here, signal.SIGKILL)"
+    code = ENDS_EARLY.format(place=str(tmp_path / "pid"), in_helper="pass", in_parent=killed)
+    # The helper has inherited the pipe, so this returns when it has ended.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL

@@ -32,11 +32,18 @@ def count_cores() -> int:
 def spread_work(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequence[Sequence[S]]) -> Iterator[T]:
     """Yield the result of `work` for each share; this process does the first share, and helpers do the others."""
     helpers = [_start_helper(work, share) for share in shares[1:]] if count_cores() > 1 else []
-    for share in shares[:1] if helpers else shares:
-        yield work(share)
-    for helper, share in zip(helpers, shares[1:], strict=False):
-        result = _fetch_result(helper)
-        yield msgspec.msgpack.decode(result, type=gives) if result else work(share)
+    waiting = helpers.copy()
+    try:
+        for share in shares[:1] if helpers else shares:
+            yield work(share)
+        for share in shares[1:] if helpers else ():
+            result = _fetch_result(waiting.pop(0))
+            yield msgspec.msgpack.decode(result, type=gives) if result else work(share)
+    finally:  # after an interrupt, nobody wants their results
+        for helper in waiting:
+            os.close(helper.pipe)
+            os.kill(helper.pid, signal.SIGKILL)
+            os.waitpid(helper.pid, 0)
 
 
 class _HelperProcess(NamedTuple):
@@ -50,6 +57,7 @@ def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Help
     if pid == 0:  # pragma: no cover - runs in a process that coverage does not measure
         status = 1
         try:
+            os.close(ours)  # else writing would wait for ever if the parent died
             with os.fdopen(theirs, "wb") as pipe:
                 pipe.write(msgspec.msgpack.encode(work(share)))
             status = 0
@@ -61,8 +69,13 @@ def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Help
 
 def _fetch_result(helper: _HelperProcess) -> bytes | None:
     """Return the bytes that a helper sent, or None if it failed."""
-    with os.fdopen(helper.pipe, "rb") as pipe:
-        data = pipe.read()
+    try:
+        with os.fdopen(helper.pipe, "rb") as pipe:
+            data = pipe.read()
+    except BaseException:
+        os.kill(helper.pid, signal.SIGKILL)
+        os.waitpid(helper.pid, 0)
+        raise
     _, status = os.waitpid(helper.pid, 0)
     return data if status == 0 else None
 

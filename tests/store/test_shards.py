@@ -250,7 +250,10 @@ def test_a_shard_that_may_not_be_written_stays_where_it_is(many: Desk, mode: int
             for path in (Path(place), folder, *folder.iterdir()):
                 os.chown(path, 65534, 65534)
         shard = get_shard_path(folder / "index.db", 2)
-        shard.chmod(mode)
+        with Store.open(folder) as store, drop_privileges():
+            assert store.shows_damage(apsw.ReadOnlyError("the header is damaged"))
+            shard.chmod(mode)
+            assert not store.shows_damage(apsw.ReadOnlyError("a permission is missing"))
         with (
             closing(apsw.Connection(str(folder / "index.db"))) as db,
             drop_privileges(),

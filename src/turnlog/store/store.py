@@ -25,6 +25,7 @@ from turnlog.store.index.shards import (
     SHARD_FAULT_START,
     attach_shards,
     get_shard_path,
+    list_attached_shards,
     list_full_text_tables,
     list_schemas,
     put_shards_aside,
@@ -195,6 +196,9 @@ class Store:
             from turnlog.store.index.shard_repair import is_index_damaged
 
             return is_index_damaged(self.db)
+        if isinstance(error, apsw.ReadOnlyError):  # of any of the files, which may lack a permission
+            shards = [get_shard_path(self.path, number) for number in list_attached_shards(self.db)]
+            return all(is_database_damage(error, path) for path in (self.path, *shards))
         if not isinstance(error, apsw.SQLError):
             return isinstance(error, _UNWRITABLE_ERRORS) and is_database_damage(error, self.path)
         try:

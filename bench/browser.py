@@ -73,7 +73,8 @@ class Server:
 @contextmanager
 def run_server(config: Path) -> Iterator[Server]:
     """Run a server until the block ends."""
-    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as home:
+    # The process that builds the index may write for a moment after the server has ended.
+    with tempfile.TemporaryDirectory(prefix="turnlog-bench-", ignore_cleanup_errors=True) as home:
         environ = {**build_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(config)}
         command = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
         process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

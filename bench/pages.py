@@ -5,8 +5,11 @@ A long task blocks the page for more than 50 ms; nothing that somebody does shou
 
 from __future__ import annotations
 
+import json
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -19,6 +22,8 @@ _HALF = 0.5
 """The collection `list` has 5,000 sessions; these pages are measured with 2,500."""
 _WORDS = ("a", "th", "fix", "test", "read the", "error", "co", "server")
 _TIMEOUT_MS = 120_000
+_CROWD_SESSION = "cccccccc-0000-4000-8000-000000010000"
+_CROWD_AGENTS = 10_000
 _NOTE_TASKS = """() => {
   window.benchTasks = [];
   new PerformanceObserver((list) => window.benchTasks.push(...list.getEntries().map((entry) => entry.duration)))
@@ -67,6 +72,43 @@ def measure_app_pages(_runs: int, scale: float) -> Report:
             tasks = pages.record_tasks(act)
             yield f"  {name}: {len(tasks)} long tasks, {sum(tasks):.0f} ms in all"
             yield Goal(f"ms of the longest task: {name}", max(tasks, default=0), 200)
+    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder:
+        _write_crowd(Path(folder))
+        with run_server(Path(folder)) as server, _Pages(server) as pages:
+            pages.wait_until_idle()
+            for name, act in pages.crowd_interactions.items():
+                tasks = pages.record_tasks(act)
+                yield Goal(
+                    f"ms of the longest task with {_CROWD_AGENTS:,} sub-agents: {name}", max(tasks, default=0), 200
+                )
+
+
+def _write_crowd(config: Path) -> None:
+    """Write a session whose only turn starts thousands of sub-agents, one after the other."""
+    project = config / "projects" / "-home-dana-crowd"
+    agents = project / _CROWD_SESSION / "subagents"
+    agents.mkdir(parents=True)
+    common = {"sessionId": _CROWD_SESSION, "cwd": "/home/dana/crowd", "timestamp": "2026-01-01T10:00:00.000Z"}
+    prompt = {"role": "user", "content": "Start many"}
+    lines: list[dict[str, Any]] = [{**common, "type": "user", "uuid": "p", "parentUuid": None, "message": prompt}]
+    for number in range(_CROWD_AGENTS):
+        call, agent = f"call{number}", f"a{number:06}"
+        use = {
+            "type": "tool_use",
+            "id": call,
+            "name": "Agent",
+            "input": {"description": f"Part {number}", "prompt": "Go."},
+        }
+        result = {"type": "tool_result", "tool_use_id": call, "content": "Done."}
+        answer = {"id": f"m{number}", "role": "assistant", "model": "claude-opus-5", "content": [use]}
+        parent = lines[-1]["uuid"]
+        lines.append({**common, "type": "assistant", "uuid": f"c{number}", "parentUuid": parent, "message": answer})
+        said = {"type": "user", "uuid": f"r{number}", "parentUuid": f"c{number}"}
+        outcome = {"message": {"role": "user", "content": [result]}, "toolUseResult": {"agentId": agent}}
+        lines.append({**common, **said, **outcome})
+        task = {"uuid": f"t{number}", "parentUuid": None, "isSidechain": True, "agentId": agent, "message": prompt}
+        (agents / f"agent-{agent}.jsonl").write_text(json.dumps({**common, "type": "user", **task}) + "\n")
+    (project / f"{_CROWD_SESSION}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 class _Pages:
@@ -81,6 +123,18 @@ class _Pages:
             "open the insights": self._open_insights,
             "open a session": lambda: self._page.goto(f"{server.root}/s/last"),
             "go to the end of the session": lambda: self._page.keyboard.press("End"),
+        }
+
+    @property
+    def crowd_interactions(self) -> dict[str, Callable[[], Any]]:
+        """What to do on the page of a session with thousands of sub-agents."""
+        keyboard = self._page.keyboard
+        return {
+            "open": lambda: self._page.goto(f"{self.server.root}/s/{_CROWD_SESSION}"),
+            "show steps": lambda: keyboard.press("v"),
+            "show everything": lambda: keyboard.press("v"),
+            "scroll": self._scroll_list,
+            "list them": lambda: self._page.get_by_role("tab", name="Sub-agents").click(),
         }
 
     def __enter__(self) -> _Pages:

@@ -37,13 +37,13 @@ def spread_work(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequen
         for share in shares[:1] if helpers else shares:
             yield work(share)
         for share in shares[1:] if helpers else ():
-            result = _fetch_result(waiting.pop(0))
-            yield msgspec.msgpack.decode(result, type=gives) if result else work(share)
+            result = _read_result(waiting[0])
+            is_complete = _wait_for_end(waiting.pop(0))
+            yield msgspec.msgpack.decode(result, type=gives) if is_complete else work(share)
     finally:  # after an interrupt, nobody wants their results
         for helper in waiting:
-            os.close(helper.pipe)
             os.kill(helper.pid, signal.SIGKILL)
-            os.waitpid(helper.pid, 0)
+            _wait_for_end(helper)
 
 
 class _HelperProcess(NamedTuple):
@@ -67,17 +67,16 @@ def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Help
     return _HelperProcess(pid, ours)
 
 
-def _fetch_result(helper: _HelperProcess) -> bytes | None:
-    """Return the bytes that a helper sent, or None if it failed."""
-    try:
-        with os.fdopen(helper.pipe, "rb") as pipe:
-            data = pipe.read()
-    except BaseException:
-        os.kill(helper.pid, signal.SIGKILL)
-        os.waitpid(helper.pid, 0)
-        raise
+def _read_result(helper: _HelperProcess) -> bytes:
+    with os.fdopen(helper.pipe, "rb", closefd=False) as pipe:
+        return pipe.read()
+
+
+def _wait_for_end(helper: _HelperProcess) -> bool:
+    """Wait for a helper to end, and return whether it has succeeded."""
+    os.close(helper.pipe)
     _, status = os.waitpid(helper.pid, 0)
-    return data if status == 0 else None
+    return status == 0
 
 
 def group_by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:

@@ -60,6 +60,8 @@ def by_click(words: list[str]) -> dict[str, Any]:
         ["-p", "--resume", "7f3a", "hi"],
         ["-p", "--resume=7f3a", "--add-dir", "x", "--add-dir", "y", "--verbose"],
         ["-p", "hi", "--system-prompt", ""],
+        ["-p", "hi", "--allowedTools", "Bash(git log:*)", "Read", "mcp__a__b", "--disallowed-tools", "Edit", "Write"],
+        ["-p", "--allowed-tools", "Read", "Edit", "Read this for me"],
     ],
 )
 def test_plain_words_are_read_as_click_reads_them(words: list[str]) -> None:
@@ -88,6 +90,14 @@ def test_plain_words_are_read_as_click_reads_them(words: list[str]) -> None:
 )
 def test_words_that_are_not_plain_are_left_to_click(words: list[str]) -> None:
     assert parse_plain_words(words) is None
+
+
+def test_rules_may_follow_each_other_and_anything_else_is_the_prompt() -> None:
+    found = parse_plain_words(["-p", "--allowedTools", "Read", "Bash(git log:*)", "Read it", "--disallowedTools", "x"])
+    assert found == {
+        "is_printed": True, "allowed": ("Read", "Bash(git log:*)"), "prompt": "Read it", "disallowed": ("x",)
+    }  # fmt: skip
+    assert parse_plain_words(["-p", "--allowedTools", "Read", "why", "Edit"]) is None  # two prompts
 
 
 _PROGRAM_NAMES = {"answerer", "prints_hooks", "is_mirrored", "is_debugged", "debug_file", "awaits_initialize"}

@@ -127,11 +127,43 @@ CHAT_OPTIONS = (
 )
 
 
+_RULE_OPTIONS = ("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools")
+_RULE_NAMES = frozenset(
+    "Agent Bash Edit Glob Grep NotebookEdit Read Skill Task TodoWrite WebFetch WebSearch Write".split()
+)
+
+
+def repeat_rule_options(words: list[str]) -> list[str]:
+    """Repeat an option of rules before each rule that follows its first value, as in `--allowedTools Read Edit`.
+
+    Claude Code takes all words up to the next option; here, a word that is not a rule can be the prompt.
+    """
+    repeated: list[str] = []
+    option, is_value = "", False
+    for word in words:
+        if word in _RULE_OPTIONS:
+            option, is_value = word, True
+        elif is_value:
+            is_value = False
+        elif option and _is_rule(word):
+            repeated.append(option)
+        else:
+            option = ""
+        repeated.append(word)
+    return repeated
+
+
+def _is_rule(word: str) -> bool:
+    name, bracket, _ = word.partition("(")
+    is_named = name in _RULE_NAMES or (name.startswith("mcp__") and " " not in name)
+    return is_named and (not bracket or word.endswith(")"))
+
+
 def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
     """Parse arguments in their simple forms; return None for any other form."""
     known = {word: option for option in CHAT_OPTIONS for word in option.words}
     found: dict[str, Any] = {"prompt": None}
-    waiting = list(reversed(words))
+    waiting = list(reversed(repeat_rule_options(words)))
     while waiting:
         word = waiting.pop()
         name, has_value, value = word.partition("=") if word.startswith("--") else (word, "", "")

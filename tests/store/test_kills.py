@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import subprocess
@@ -96,19 +97,23 @@ def test_a_refresh_of_replaced_and_grown_files_goes_on_after_a_kill(desk: Desk, 
 
 
 def test_an_index_survives_kills_at_any_moment(desk: Desk, tmp_path: Path) -> None:
-    chance, cut_off = random.Random(5), 0
-    for round_number in range(12):
+    chance, cut_off, longest_wait = random.Random(5), 0, 0.06
+    for round_number in itertools.count():
         change(desk, chance)
         process = start_worker(desk)
         assert process.stdout
         process.stdout.readline()
-        time.sleep(chance.uniform(0, 0.06))
+        time.sleep(chance.uniform(0, longest_wait))
         process.kill()
-        cut_off += read_outcome(process) == ""
+        if read_outcome(process) == "":
+            cut_off += 1
+        else:
+            longest_wait *= 0.8  # the machine is too fast, or too busy to wake up in time
         if round_number % 4 == 3:
             found, fresh = settled_content(desk), desk.scratch(tmp_path / f"scratch{round_number}")
             assert found.there == fresh.there, f"round {round_number}"
-    assert cut_off >= 3, "hardly any refresh was killed at work"
+            if round_number > 10 and cut_off >= 3:
+                break
 
 
 @pytest.mark.skipif(count_cores() < 2, reason="needs two cores")

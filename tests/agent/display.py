@@ -71,8 +71,8 @@ class Display:
         elif action == "C":
             self.column += int(number or 1)
         elif action in "KJ":
-            assert not number
-            del self.rows[self.row][self.column :]
+            assert not number or (action, number) == ("K", "2")  # progress of a slow start erases its whole row
+            del self.rows[self.row][0 if number else self.column :]
             if action == "J":
                 del self.rows[self.row + 1 :]
         elif self._is_strict:

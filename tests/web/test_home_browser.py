@@ -226,9 +226,9 @@ def test_chosen_columns_and_a_folded_overview_are_remembered(page: Page) -> None
 def test_choices_that_the_server_has_not_received_survive_a_reload(page: Page) -> None:
     from playwright.sync_api import expect
 
-    open_home(page)
     held: list[Route] = []
     page.route("**/api/preferences", lambda route: held.append(route))
+    open_home(page)
     page.locator("#columns summary").click()
     page.get_by_role("checkbox", name="Tools").check()
     page.keyboard.press("Escape")

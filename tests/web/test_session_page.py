@@ -252,14 +252,14 @@ def test_found_texts_are_stepped_through_in_both_directions(page: Page) -> None:
 
 
 def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> None:
+    held: list[Any] = []
+    pattern = f"**/window/{3 * 250 // ITEMS_PER_WINDOW}*"
+    page.route(pattern, lambda route: held.append(route))
     open_page(page, LONG)
     page.keyboard.press("/")
     page.keyboard.type("of part 25")
     status = page.locator(".find-here output")
     expect(status).to_have_text(re.compile("found"))
-    held: list[Any] = []
-    pattern = f"**/window/{3 * 250 // ITEMS_PER_WINDOW}*"
-    page.route(pattern, lambda route: held.append(route))
     page.keyboard.press("Enter")  # part 25 is in a window that is loaded
     with page.expect_request(pattern):
         page.keyboard.press("Enter")  # part 250 is not, and its window has to wait
@@ -470,8 +470,9 @@ def test_on_a_phone_the_outline_is_a_drawer(page: Page) -> None:
 
 
 def test_a_window_that_fails_can_be_asked_for_again(page: Page, complaints: list[str]) -> None:
-    open_page(page, LONG)
+    # Before the page opens: an open page may send a request before it learns that requests are intercepted.
     page.route(f"**/window/{WINDOWS - 1}*", lambda route: route.fulfill(status=503, body="gone"))
+    open_page(page, LONG)
     page.keyboard.press("End")
     again = page.get_by_role("button", name="Try again")
     expect(again).to_be_visible()

@@ -274,12 +274,13 @@ def _scan_session_files(
     from turnlog.demo import config_dir
     from turnlog.store.index.price_mark import read_price_date
     from turnlog.store.usage.groupings import build_usage_report, find_grouping
-    from turnlog.store.usage.memory_tables import build_usage_tables
+    from turnlog.store.usage.memory_tables import build_usage_tables, needs_answers
     from turnlog.store.usage.usage_document import UsageReportDetails
 
     folders = [config_dir()] if is_demo else list_config_folders(config)
     with_titles = "title" in find_grouping(request.kind).keys
-    db = build_usage_tables(folders, survey, progress, with_titles=with_titles)
+    with_answers = needs_answers(request)
+    db = build_usage_tables(folders, survey, progress, with_titles=with_titles, with_answers=with_answers)
     report = build_usage_report(db, request)
     return UsageReportDetails(request, report, read_price_date(db), is_indexed=False, is_demo=is_demo)
 

@@ -17,7 +17,7 @@ from datetime import UTC, tzinfo
 from importlib import import_module
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -46,8 +46,11 @@ __all__ = [
     "count_usage_by_file",
     "merge_copies",
     "merge_counts",
+    "reduce_usage_by_file",
     "sum_by_day_and_model",
 ]
+
+T = TypeVar("T")
 
 MIN_BYTES_PER_PROCESS = 64 << 20
 """The minimum work that justifies another process."""
@@ -107,19 +110,31 @@ def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str
 def count_usage_by_file(
     paths: Iterable[Path], processes: int | None = None, progress: Callable[[int, int], object] | None = None
 ) -> CountsByFile:
-    """Count the messages in each file; skip files that no longer exist.
+    """Count the messages in each file; skip files that no longer exist."""
+    return reduce_usage_by_file(paths, lambda _, counts: counts, CountsByFile, processes, progress)
+
+
+def reduce_usage_by_file(
+    paths: Iterable[Path],
+    reduce: Callable[[str, dict[str, MessageCounts]], T],
+    gives: type[dict[str, T]],
+    processes: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, T]:
+    """Return what `reduce` makes of the path and the messages of each file, in the process that reads the file.
 
     Progress is that of this process, in bytes; the others have about as much to read.
     """
-    found: CountsByFile = {}
+    found: dict[str, T] = {}
     files = list(paths)
     own_process = os.getpid()
 
-    def count_share(share: Sequence[Path]) -> CountsByFile:
-        return _count_share(share, progress if os.getpid() == own_process else None)
+    def reduce_share(share: Sequence[Path]) -> dict[str, T]:
+        counted = _iter_counts(share, progress if os.getpid() == own_process else None)
+        return {path: reduce(path, counts) for path, counts in counted}
 
     count = processes or max(1, min(count_cores(), sum(map(read_file_size, files)) // MIN_BYTES_PER_PROCESS))
-    for share in spread_work(count_share, CountsByFile, group_by_size(files, count)):
+    for share in spread_work(reduce_share, gives, group_by_size(files, count)):
         found |= share
     return found
 
@@ -135,8 +150,9 @@ def merge_copies(files: CountsByFile) -> dict[str, MessageCounts]:
     return found | {key: merge_counts(parts) for key, parts in copies.items()}
 
 
-def _count_share(paths: Sequence[Path], progress: Callable[[int, int], object] | None) -> CountsByFile:
-    found: CountsByFile = {}
+def _iter_counts(
+    paths: Sequence[Path], progress: Callable[[int, int], object] | None
+) -> Iterator[tuple[str, dict[str, MessageCounts]]]:
     lines = _choose_finder()
     total, done = sum(map(read_file_size, paths)) if progress else 0, 0
     for path in paths:
@@ -145,12 +161,12 @@ def _count_share(paths: Sequence[Path], progress: Callable[[int, int], object] |
             done += read_file_size(path)
         try:
             with BufferedReader(FileIO(path), READ_BUFFER_BYTES) as file:
-                found[str(path)] = _count_lines(lines(file), str(path))
+                counts = _count_lines(lines(file), str(path))
         except FileNotFoundError:
             continue
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror or error}") from None
-    return found
+        yield str(path), counts
 
 
 FoundLines = Iterator[tuple[bytes, int]]

@@ -80,7 +80,7 @@ def fill_spend_table(
     since: int = UNKNOWN_HOUR,
 ) -> None:
     """Add the rows of the given sessions, or of all sessions, to a table with the columns of `spend`."""
-    ledger = _SpendLedger(db, place or _to_hour)
+    ledger = _open_ledger(db, place or _to_hour)
     ledger.add(_iter_paid_answers(_select_answers(db, sessions, since), ledger.files))
     wanted = None if sessions is None else frozenset(sessions)
     marks = ",".join("?" * 20)
@@ -93,7 +93,7 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
     In `spend`, the session that has a message first is charged for it. Here, each session is charged for all of its
     messages, with the numbers in its own files.
     """
-    ledger = _SpendLedger(db, _to_hour)
+    ledger = _open_ledger(db)
     for (session,) in db.execute(_SHARING_QUERY).fetchall():
         files = "SELECT id FROM file WHERE session = ?"
         ledger.add(
@@ -115,13 +115,29 @@ def iter_divided_spend(
         rows = waiting.setdefault(part, [])
         rows.append(row)
         if len(rows) == _MAX_WAITING_ROWS:
-            ledgers.setdefault(part, _SpendLedger(db, _to_hour)).add(rows)
+            ledgers.setdefault(part, _open_ledger(db)).add(rows)
             rows.clear()
     for part, rows in waiting.items():
-        ledger = ledgers.setdefault(part, _SpendLedger(db, _to_hour))
+        ledger = ledgers.setdefault(part, _open_ledger(db))
         ledger.add(rows)
         for columns in ledger.build_rows(None, UNKNOWN_HOUR):
             yield part, columns
+
+
+def sum_file_spend(counts: dict[str, MessageCounts]) -> Iterable[tuple[Any, ...]]:
+    """Sum the messages in one file; the rows have the columns of `spend`, with session 0 and the models' names."""
+    ledger = _SpendLedger({0: _SpendFile(0, is_fork=False, path="")}, lambda name: name, _to_hour)
+    ledger.add(("", 0, None, *astuple(best)) for best in counts.values())
+    return ledger.build_rows(None, UNKNOWN_HOUR)
+
+
+def join_spend_rows(rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
+    """Add up rows of `spend` with the same hour, session and model."""
+    joined: dict[tuple[Any, ...], tuple[int, ...]] = {}
+    for row in rows:
+        key, columns = row[:3], row[3:]
+        joined[key] = _add_columns(joined[key], columns) if key in joined else columns
+    return ((*key, *columns) for key, columns in joined.items())
 
 
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
@@ -194,16 +210,22 @@ def _merge_answer_copies(rows: list[AnswerRow], files: dict[int, _SpendFile]) ->
     return (*payer[:3], *astuple(merge_counts(parts)))
 
 
-_SpendKey = tuple[int, int, int | None, PicoRates | None]
+_SpendKey = tuple[int, int, Any, PicoRates | None]
 """The hour, the session, the model, and the rates per token."""
+
+
+def _open_ledger(db: apsw.Connection, place: TimePlacer = _to_hour) -> _SpendLedger:
+    """Return a ledger for rows of `answer`."""
+    models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
+    return _SpendLedger(_SpendFiles(db), models.get, place)
 
 
 class _SpendLedger:
     """Running sums of messages."""
 
-    def __init__(self, db: apsw.Connection, place: TimePlacer) -> None:
-        self.files = _SpendFiles(db)
-        self._models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
+    def __init__(self, files: dict[int, _SpendFile], get_model_name: Callable[[Any], str | None], place: TimePlacer):
+        self.files = files
+        self._get_model_name = get_model_name
         self._place = place
         self._sums: dict[_SpendKey, list[int]] = {}
 
@@ -226,7 +248,7 @@ class _SpendLedger:
             if rates == ():
                 tokens = PricedTokens(fresh, output, read, written - long, long, searches)
                 first_request, *others = divide_tokens(tokens, read_requests(requests)) if requests else (tokens,)
-                name, pricing_terms = self._models.get(model), split_price_terms(terms)
+                name, pricing_terms = self._get_model_name(model), split_price_terms(terms)
                 for further in others:
                     own_rates = find_pico_rates(name, further, *pricing_terms, first)
                     self._add_request((hour, session, model, own_rates), further, ended)
@@ -262,20 +284,19 @@ class _SpendLedger:
 
     def _find_flat_rates(self, model: int | None, terms: str | None) -> PicoRates | None:
         """Return the rates that all requests to a model share; an empty tuple if they depend on the request."""
-        name = self._models.get(model)
+        name = self._get_model_name(model)
         price = find_price(name)
         if price is not None and (price.long_context or price.web_search_per_1000 is None):
             return ()
         return find_pico_rates(name, PricedTokens(), *split_price_terms(terms), None)
 
-    def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
+    def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[Any, ...]]:
         """Build the rows of `spend` for the given sessions, from an hour on."""
-        joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
-        for (hour, session, model, rates), sums in self._sums.items():
-            if hour >= since and (sessions is None or session in sessions):
-                row, key = build_billed_columns(rates, sums), (hour, session, model)
-                joined[key] = _add_columns(joined[key], row) if key in joined else row
-        return ((*key, *row) for key, row in joined.items())
+        return join_spend_rows(
+            (hour, session, model, *build_billed_columns(rates, sums))
+            for (hour, session, model, rates), sums in self._sums.items()
+            if hour >= since and (sessions is None or session in sessions)
+        )
 
 
 def build_billed_columns(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:

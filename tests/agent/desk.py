@@ -71,6 +71,7 @@ class Desk:
             "ANTHROPIC_BASE_URL": self.mock.url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",  # else the real client asks npm for its latest version
         }
 
     def trust(self) -> None:

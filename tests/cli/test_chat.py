@@ -100,6 +100,20 @@ def test_rules_may_follow_each_other_and_anything_else_is_the_prompt() -> None:
     assert parse_plain_words(["-p", "--allowedTools", "Read", "why", "Edit"]) is None  # two prompts
 
 
+def test_folders_and_configurations_may_follow_each_other(tmp_path: Path) -> None:
+    one, two, servers = tmp_path / "one", tmp_path / "two", tmp_path / "servers.json"
+    one.mkdir()
+    two.mkdir()
+    servers.write_text("{}")
+    words = ["-p", "--add-dir", str(one), str(two), "--mcp-config", "{}", str(servers), "Compare them"]
+    expected = {"folders": (str(one), str(two)), "mcp_configs": ("{}", str(servers)), "prompt": "Compare them"}
+    assert parse_plain_words(words) == {"is_printed": True, **expected}
+    assert by_click(words) == by_click([*words[:3], "--add-dir", *words[3:6], "--mcp-config", *words[6:]])
+    assert parse_plain_words(["-p", "--add-dir", str(one), f"{tmp_path}/missing"]) == {
+        "is_printed": True, "folders": (str(one),), "prompt": f"{tmp_path}/missing"
+    }  # fmt: skip
+
+
 _PROGRAM_NAMES = {"answerer", "prints_hooks", "is_mirrored", "is_debugged", "debug_file", "awaits_initialize"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from turnlog.cli.chat.chat_option import ChatOption
-from turnlog.cli.chat.options import CHAT_OPTIONS, repeat_rule_options
+from turnlog.cli.chat.options import CHAT_OPTIONS, repeat_list_options
 
 _OPTION_TYPES = {"number": click.IntRange(1), "count": click.IntRange(0), "amount": click.FloatRange(0, min_open=True)}
 
@@ -45,7 +45,7 @@ def _add_options(command: Any) -> Any:
 
 class ChatCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, repeat_rule_options(args))
+        return super().parse_args(ctx, repeat_list_options(args))
 
 
 @click.command(cls=ChatCommand, context_settings={"help_option_names": ["-h", "--help"]})

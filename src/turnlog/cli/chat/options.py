@@ -6,6 +6,7 @@ unknown option, a missing value, help) is left to click, which produces the erro
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from turnlog.cli.chat.chat_option import ChatOption
@@ -127,30 +128,9 @@ CHAT_OPTIONS = (
 )
 
 
-_RULE_OPTIONS = ("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools")
 _RULE_NAMES = frozenset(
     "Agent Bash Edit Glob Grep NotebookEdit Read Skill Task TodoWrite WebFetch WebSearch Write".split()
 )
-
-
-def repeat_rule_options(words: list[str]) -> list[str]:
-    """Repeat an option of rules before each rule that follows its first value, as in `--allowedTools Read Edit`.
-
-    Claude Code takes all words up to the next option; here, a word that is not a rule can be the prompt.
-    """
-    repeated: list[str] = []
-    option, is_value = "", False
-    for word in words:
-        if word in _RULE_OPTIONS:
-            option, is_value = word, True
-        elif is_value:
-            is_value = False
-        elif option and _is_rule(word):
-            repeated.append(option)
-        else:
-            option = ""
-        repeated.append(word)
-    return repeated
 
 
 def _is_rule(word: str) -> bool:
@@ -159,11 +139,50 @@ def _is_rule(word: str) -> bool:
     return is_named and (not bracket or word.endswith(")"))
 
 
+def _is_folder(word: str) -> bool:
+    return os.sep in word and os.path.isdir(word)  # noqa: PTH112 - pathlib is slow to load
+
+
+def _is_configuration(word: str) -> bool:
+    return word.endswith(".json") and os.path.isfile(word)  # noqa: PTH113
+
+
+_FURTHER_VALUES = {
+    "--allowedTools": _is_rule,
+    "--allowed-tools": _is_rule,
+    "--disallowedTools": _is_rule,
+    "--disallowed-tools": _is_rule,
+    "--add-dir": _is_folder,
+    "--mcp-config": _is_configuration,
+}
+"""How to recognize words that are further values of an option; any other word can be the prompt."""
+
+
+def repeat_list_options(words: list[str]) -> list[str]:
+    """Repeat an option before each of its values after the first, as in `--allowedTools Read Edit`.
+
+    Claude Code takes all words up to the next option, even the prompt.
+    """
+    repeated: list[str] = []
+    option, is_value = "", False
+    for word in words:
+        if word in _FURTHER_VALUES:
+            option, is_value = word, True
+        elif is_value:
+            is_value = False
+        elif option and _FURTHER_VALUES[option](word):
+            repeated.append(option)
+        else:
+            option = ""
+        repeated.append(word)
+    return repeated
+
+
 def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
     """Parse arguments in their simple forms; return None for any other form."""
     known = {word: option for option in CHAT_OPTIONS for word in option.words}
     found: dict[str, Any] = {"prompt": None}
-    waiting = list(reversed(repeat_rule_options(words)))
+    waiting = list(reversed(repeat_list_options(words)))
     while waiting:
         word = waiting.pop()
         name, has_value, value = word.partition("=") if word.startswith("--") else (word, "", "")

@@ -749,16 +749,22 @@ def is_gone(pid: int) -> bool:
 
 @pytest.mark.parametrize(
     ("where", "is_flat"),
-    [("variable", True), ("home/.claude/settings.json", True), ("project/.claude/settings.json", False)],
+    [
+        ("flag", True),
+        ("variable", True),
+        ("home/.claude/settings.json", True),
+        ("project/.claude/settings.json", False),
+    ],
 )
 def test_for_a_screen_reader_nothing_is_painted_twice(make_trusted_desk: MakeDesk, where: str, is_flat: bool) -> None:
     text = "".join(f"word{number} " for number in range(30))
     here = make_trusted_desk(script(hold_answer(gate := Gate(), {"type": "text", "text": text})))
-    if where != "variable":
+    words = ["go", "--ax-screen-reader"] if where == "flag" else ["go"]
+    if where.endswith(".json"):
         path = here.base / where
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('{"axScreenReader": true}')
-    with here.terminal("go", columns=60, CLAUDE_AX_SCREEN_READER="1" if where == "variable" else "") as terminal:
+    with here.terminal(*words, columns=60, CLAUDE_AX_SCREEN_READER="1" if where == "variable" else "") as terminal:
         terminal.expect("> go" if is_flat else "Esc to interrupt")
         gate.open()
         terminal.expect("word29")

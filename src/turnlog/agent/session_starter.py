@@ -130,6 +130,8 @@ class SessionStarter:
 
     def wants_flat_output(self, options: StartOptions) -> bool:
         """Return whether the person uses a screen reader; a project can't say so."""
+        if options.is_flat:
+            return True
         if value := self.environ.get("CLAUDE_AX_SCREEN_READER", "").strip().lower():
             return value in ("1", "true", "yes", "on")
         layers = [one for one in self._load_settings(options).layers if one.name not in ("local", "project")]

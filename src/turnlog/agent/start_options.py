@@ -43,6 +43,8 @@ class StartOptions(NamedTuple):
     """Whether a program may define agents after the start."""
     ignores_hooks: bool = False
     """Whether to start even if hooks that would guard the session can't run."""
+    is_flat: bool = False
+    """Whether the console writes everything once, for a screen reader."""
     leaf: str | None = None
     """The last entry to keep of the resumed session."""
     dropped_prompt: str | None = None

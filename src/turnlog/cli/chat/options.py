@@ -123,6 +123,7 @@ CHAT_OPTIONS = (
         "flag",
     ),
     ChatOption("agent", ("--agent",), "Agent whose prompt, tools and model the session uses."),
+    ChatOption("is_flat", ("--ax-screen-reader",), "Write everything once, for screen readers.", "flag"),
     ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),
     *PROGRAM_OPTIONS,
 )

@@ -204,7 +204,11 @@ def _is_index_missing(index: Path, config: Config) -> bool:
             unread = _measure_unread_files(store)
     if unread is None:
         folders = list_config_folders(config)
-        unread = sum(item.size for folder in folders for item in list_transcripts(folder))
+        unread = 0
+        for size in (item.size for folder in folders for item in list_transcripts(folder)):
+            unread += size
+            if unread > MAX_WHOLE_BYTES:
+                return True
     if is_in_use and 0 < unread <= MAX_WHOLE_BYTES:
         wait_for_index_lock(lock)  # the other process has nearly finished; without its last files, sums would be wrong
     return unread > MAX_WHOLE_BYTES

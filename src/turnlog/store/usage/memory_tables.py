@@ -177,7 +177,8 @@ def _read_forked_from(path: str) -> str | None:
     """Read the id of the session that this file was copied from, as recorded at its start."""
     try:
         with Path(path).open("rb") as file:
-            match = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))
+            head = file.read(MAX_END_BYTES)
     except OSError:
         return None
+    match = _FORKED_FROM_FIELD.search(head) if b'"forkedFrom"' in head else None
     return match[1].decode("utf-8", "replace") if match else None

@@ -326,7 +326,9 @@ def test_no_fault_loses_a_message_or_repeats_it_under_another_id(tmp_path: Path)
     with Receiver(*FAULTS) as receiver, NotifyQueue(tmp_path, clock) as queue:
         fill(queue, 6, now=clock.now)
         while queue.compute_wait("hook") is not None:
-            deliver_next(queue, channel(receiver.url, timeout=0.3))
+            is_silent = receiver.replies[:1] in (["hang"], ["drip"])
+            # On a busy machine, any other reply can take a while, too; giving up on it would repeat the message.
+            deliver_next(queue, channel(receiver.url, timeout=0.3 if is_silent else 60))
             clock.now += 1000
     counts = Counter(receiver.ids)
     assert sorted(counts) == [f"id-{number}" for number in range(6)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class EchoCarrier(Struct):
 
 
 class EchoedAgent(Struct):
-    """The lines of one sub-agent that are repeated in the session's progress entries."""
+    """A sub-agent in the session's progress entries, with the lines that they repeat unless its own file exists."""
 
     agent_id: str
     call_id: str | None
@@ -42,8 +42,11 @@ class EchoedAgent(Struct):
 _decode_carrier = msgspec.json.Decoder(EchoCarrier).decode
 
 
-def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
-    """Map the id of each sub-agent in the progress entries to the lines that these entries repeat."""
+def list_echoed_agents(file: Transcript, carriers: Iterable[Entry], known: Container[str]) -> dict[str, EchoedAgent]:
+    """Map the id of each sub-agent in the progress entries to the lines that these entries repeat.
+
+    The lines of `known` sub-agents are left out, because their own files contain them.
+    """
     found: dict[str, EchoedAgent] = {}
     for carrier in carriers:
         raw = file.read_raw(carrier)
@@ -54,7 +57,8 @@ def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str,
         agent_id = progress.data.agent_id or progress.parent_tool_use_id
         if agent_id:
             agent = found.setdefault(agent_id, EchoedAgent(agent_id, progress.parent_tool_use_id, []))
-            agent.lines += _read_lines(carrier, raw, bytes(progress.data.message))
+            if agent_id not in known:
+                agent.lines += _read_lines(carrier, raw, bytes(progress.data.message))
     return found
 
 
@@ -96,9 +100,8 @@ def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[
     started = [call for call in calls if call.name in AGENT_TOOLS]
     found = [_from_file(item) for item in list_agent_files(file.path)] if file.path else []
     found += _list_inline_agents(file)
-    echoed = list_echoed_agents(file, carriers)
-    known = {agent.agent_id for agent in found}
-    found += [_from_echoes(agent) for agent in echoed.values() if agent.lines and agent.agent_id not in known]
+    echoed = list_echoed_agents(file, carriers, {agent.agent_id for agent in found})
+    found += [_from_echoes(agent) for agent in echoed.values() if agent.lines]
     _link_calls(file, found, started, echoed)
     return found
 
@@ -122,16 +125,19 @@ def _from_file(item: AgentFile) -> SubAgent:
 
 def _list_inline_agents(file: Transcript) -> list[SubAgent]:
     """List the sidechains inside a main file (clients before 2.0), one for each root."""
+    inside = [entry for entry in file.entries if entry.is_sidechain and _is_row(entry)]
+    if not inside or len(inside) == sum(map(_is_row, file.entries)):
+        return []  # there is none, or the whole file belongs to a sub-agent
     groups: dict[int, list[Entry]] = {}
     root_of: dict[int, int] = {}
-    rows = [entry for entry in file.entries if entry.uuid or entry.type in ("user", "assistant")]
-    for entry in rows:
-        if entry.is_sidechain:
-            root = root_of[entry.index] = root_of.get(entry.parent, entry.index)
-            groups.setdefault(root, []).append(entry)
-    if not root_of or len(root_of) == len(rows):
-        return []  # the whole file belongs to a sub-agent
+    for entry in inside:
+        root = root_of[entry.index] = root_of.get(entry.parent, entry.index)
+        groups.setdefault(root, []).append(entry)
     return [SubAgent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
+
+
+def _is_row(entry: Entry) -> bool:
+    return bool(entry.uuid) or entry.type in ("user", "assistant")
 
 
 def _link_calls(

@@ -39,6 +39,14 @@ _BEHIND_QUERY = """
     FROM main.file LEFT JOIN {name}.fill ON fill.file = file.id
     WHERE file.shard = ? AND coalesce(fill.filled, 0) < min(file.filled, file.bound)
 """
+_AGREEMENT_QUERY = """
+    SELECT NOT EXISTS (
+        SELECT 1 FROM {name}.fill LEFT JOIN main.file ON file.id = fill.file
+        WHERE file.shard IS NOT ?1 OR file.generation != fill.generation
+        OR fill.filled != min(file.filled, file.bound) OR (fill.failed AND file.room != 0 AND file.filled < file.bound)
+    ) AND (SELECT count(*) FROM {name}.fill) = (SELECT count(*) FROM main.file WHERE shard = ?1)
+"""
+"""Whether there is nothing to delete, to read again or to note; looking for each of these takes three times as long."""
 _PROGRESS_UPDATE = """
     UPDATE main.file SET filled = fill.filled FROM {name}.fill
     WHERE fill.file = file.id AND file.shard = ? AND fill.generation = file.generation
@@ -76,7 +84,7 @@ def reconcile_shards(db: apsw.Connection) -> None:
     """Make an index and its shards agree; the caller must hold the lock."""
     if unusable := attach_shards(db):
         drop_shards(db, unusable)
-    if not list_attached_shards(db):
+    if all(_agrees_with_shard(db, number) for number in list_attached_shards(db)):
         return
     with open_write_transaction(db):
         for number in list_attached_shards(db):
@@ -91,6 +99,10 @@ def reconcile_shards(db: apsw.Connection) -> None:
                 else:
                     db.execute("UPDATE main.file SET filled = ? WHERE id = ?", (filled, file))
     note_shard_progress(db)
+
+
+def _agrees_with_shard(db: apsw.Connection, number: int) -> bool:
+    return bool(db.execute(_AGREEMENT_QUERY.format(name=get_schema_name(number)), (number,)).get)
 
 
 def find_damaged_shards(db: apsw.Connection) -> list[int]:

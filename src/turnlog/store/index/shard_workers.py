@@ -240,7 +240,9 @@ def prepare_shares(
     """
     reconcile_shards(db)
     files = list_unfilled_files(db, includes_failed=includes_failed)
-    shares = assign_files(db, files, reserve) if files else {}
+    if not files:
+        return {}, []
+    shares = assign_files(db, files, reserve)
     rows = db.execute("SELECT id FROM main.file WHERE shard IS NOT NULL AND filled < bound")
     in_shards = {file for (file,) in rows}
     return shares, [item for item in files if item.file not in in_shards]

@@ -7,9 +7,9 @@ records where its bytes are so that the whole object can be read at any time (`T
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from turnlog.entries.old_names import OldName
 
@@ -128,8 +128,15 @@ class EntryOrigin(Struct, gc=False):
     """The source of a channel."""
 
 
+_READER_FIELDS = ("offset", "size", "index", "parent", "flaw", "kind")
+READER_FIELD_NAMES = frozenset("@" + name for name in _READER_FIELDS)
+"""What the fields that only the reader sets would be called in a file."""
+_ReaderText = Annotated[str, Meta(pattern=r"\Z.")]
+"""Text that no line can contain: the fast decoder rejects it, so that the reader need not clear it on each line."""
+
+
 def _to_json_name(name: str) -> str:
-    if name in ("offset", "size", "index", "parent", "flaw", "kind"):
+    if name in _READER_FIELDS:
         return "@" + name
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
@@ -166,11 +173,11 @@ class Entry(Struct, gc=False, rename=_to_json_name):
     """The number of its bytes, including the line end."""
     index: int = 0
     """Its position among the entries of the file."""
-    parent: int = NO_PARENT
+    parent: Annotated[int, Meta(ge=NO_PARENT, le=NO_PARENT)] = NO_PARENT
     """The index of the entry that `parent_uuid` names, NO_PARENT or MISSING_PARENT."""
-    flaw: str | None = None
+    flaw: _ReaderText | None = None
     """A key of FLAW_DESCRIPTIONS if the entry needed special decoding."""
-    kind: str | None = None
+    kind: _ReaderText | None = None
     """The kind of an attachment or progress entry."""
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
+from turnlog.entries.entry import READER_FIELD_NAMES, Body, Entry, EntryOrScrap, Scrap
 
 MAX_JSON_DEPTH = 256
 """The maximum nesting depth; deeper values are cut off."""
@@ -31,7 +31,7 @@ _JSON_SPACE = b" \t\r\n"
 # A cut-off string is a token too: otherwise the search would start again at each of its escaped quotes.
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.S)
 _DEPTH_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_SPEAKER_TYPES = ("user", "assistant")
+SPEAKER_TYPES = ("user", "assistant")
 _FIRST_KEY = re.compile(rb'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|leafUuid|messageId|logicalParentUuid)"\s*:')
 _MAX_OBJECT_ATTEMPTS = 64
 
@@ -73,20 +73,20 @@ def complete_body(body: Body) -> Body | None:
     kind, message = body.get("type"), body.get("message")
     if isinstance(message, dict):
         added = {}
-        if kind is None and message.get("role") in _SPEAKER_TYPES:
+        if kind is None and message.get("role") in SPEAKER_TYPES:
             added["type"] = message["role"]
         if body.get("timestamp") is None and isinstance(message.get("timestamp"), str):
             added["timestamp"] = message["timestamp"]
         return {**body, **added} if added else None
     content = body.get("content")
-    if kind in _SPEAKER_TYPES and message is None and isinstance(content, str | list):
+    if kind in SPEAKER_TYPES and message is None and isinstance(content, str | list):
         return {**body, "message": {"role": kind, "content": content}}
     return None
 
 
 def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bool:
     """Return whether a row lacks a field that every prompt and answer from the client has; called for every row."""
-    return (message is None) == (kind in _SPEAKER_TYPES) or (timestamp is None and message is not None)
+    return (message is None) == (kind in SPEAKER_TYPES) or (timestamp is None and message is not None)
 
 
 def complete_entry(entry: Entry, raw: bytes) -> Entry:
@@ -285,14 +285,15 @@ def _name_json_type(value: object) -> str:
 
 def _build_entry(found: DecodedValue, offset: int, size: int) -> Entry:
     flaw, value = found.flaw, complete_body(found.value) or found.value
+    fields = {name: item for name, item in value.items() if name not in READER_FIELD_NAMES}
     try:
-        entry = msgspec.convert(value, Entry)
+        entry = msgspec.convert(fields, Entry)
     except CONVERSION_ERRORS:
-        entry, flaw = fit_struct(Entry, value), flaw or "types"
+        entry, flaw = fit_struct(Entry, fields), flaw or "types"
     is_terse = value is not found.value and None in (found.value.get("type"), found.value.get("message"))
     if is_terse and flaw != "behind":
         flaw = "terse"
-    entry.offset, entry.size, entry.flaw, entry.kind = offset, size, flaw, None
+    entry.offset, entry.size, entry.flaw = offset, size, flaw
     return entry
 
 

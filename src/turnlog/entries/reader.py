@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Body, Entry, EntryOrScrap, MessageHead, Scrap
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Body, Entry, EntryOrScrap, LineUsage, Scrap
 from turnlog.entries.file_ends import read_lines
 from turnlog.entries.line_decoder import (
     DECODE_ERRORS,
+    SPEAKER_TYPES,
     complete_entry,
     decode_body,
     decode_entry,
@@ -141,7 +142,7 @@ def scan_lines(lines: Iterable[bytes], offset: int = 0) -> Iterator[RawItem]:
             for item in salvage_line(line, offset):
                 yield RawItem(item, line[item.offset - offset : item.end - offset])
         else:
-            entry.offset, entry.size, entry.flaw, entry.kind = offset, len(line), None, None
+            entry.offset, entry.size = offset, len(line)
             if may_be_terse(entry.type, entry.message, entry.timestamp):
                 entry = complete_entry(entry, line)
             yield RawItem(entry, line)
@@ -160,6 +161,8 @@ class Transcript:
         """The index of the first entry with each uuid."""
         self.repeated: dict[str, list[int]] = {}
         """The indexes of further entries with the same uuid."""
+        self.has_sidechains = False
+        """Whether entries of a sub-agent have been read."""
         self.complete = 0
         """The offset up to which the file has been read in whole lines."""
         self._pool: dict[str | None, str | None] = {}
@@ -248,9 +251,10 @@ class Transcript:
         nearly every entry repeats are stored only once to save memory.
         """
         decode, entries, place_of, share = decode_entry, self.entries, self.by_uuid, self._pool.setdefault
-        append, suspects = entries.append, may_be_terse
+        append = entries.append
         offset, index, line = self.complete, len(entries), b"\n"
-        before, before_index, last_message = "", NO_PARENT, MessageHead()
+        before, before_index, last_id = "", NO_PARENT, ""
+        last_usage: LineUsage | None = None
         session_id = cwd = version = git_branch = None
         for line in self.source.read_lines(offset):
             try:
@@ -260,13 +264,13 @@ class Transcript:
                     self._add_item(item)
                 offset, index = offset + len(line), len(entries)
                 continue
-            size = len(line)
-            entry.offset, entry.size, entry.index = offset, size, index
-            entry.parent, entry.flaw, entry.kind = NO_PARENT, None, None
-            if suspects(entry.type, entry.message, entry.timestamp):
+            entry.offset, entry.size, entry.index = offset, len(line), index
+            name, message = entry.type, entry.message
+            # The condition of `may_be_terse`, because a call for each line would take longer.
+            if (message is None) == (name in SPEAKER_TYPES) or (message is not None and entry.timestamp is None):
                 entry = complete_entry(entry, line)
-            offset += size
-            name = entry.type
+                name, message = entry.type, entry.message
+            offset += len(line)
             entry.type = share(name, name)
             if parent := entry.parent_uuid:
                 if parent == before:
@@ -275,6 +279,8 @@ class Transcript:
                     entry.parent_uuid, entry.parent = entries[place].uuid, place
                 else:
                     self._forward.append(index)
+            if entry.is_sidechain:
+                self.has_sidechains = True
             if (uuid := entry.uuid) is not None:
                 if entry.session_id == session_id:
                     entry.session_id = session_id
@@ -296,17 +302,21 @@ class Transcript:
                     before, before_index = uuid, index
                 else:
                     self.repeated.setdefault(uuid, []).append(index)
-            if (message := entry.message) is not None:
-                message.model = share(message.model, message.model)
-                if message.id is not None:  # the lines of one message repeat its id and usage
-                    if message.id == last_message.id:
-                        message.id = last_message.id
-                    if message.usage == last_message.usage:
-                        message.usage = last_message.usage
-                    last_message = message
-            elif (kind := entry.data or entry.attachment) is not None:
-                entry.kind = share(kind.type, kind.type)
-                entry.data = entry.attachment = None
+            if message is None:
+                if (inner := entry.data or entry.attachment) is not None:
+                    entry.kind = share(inner.type, inner.type)
+                    entry.data = entry.attachment = None
+            else:
+                if (model := message.model) is not None:
+                    message.model = share(model, model)
+                if (identity := message.id) is not None:  # the lines of one message repeat its id and usage
+                    if identity != last_id:
+                        last_id = identity
+                    elif message.usage == last_usage:
+                        message.id, message.usage = last_id, last_usage
+                    else:
+                        message.id = last_id
+                    last_usage = message.usage
             append(entry)
             index += 1
         self.complete = offset if line.endswith(b"\n") else offset - len(line)
@@ -319,6 +329,7 @@ class Transcript:
             self.scraps.append(item)
             return
         item.index, item.parent = len(self.entries), NO_PARENT
+        self.has_sidechains = self.has_sidechains or bool(item.is_sidechain)
         self.entries.append(item)
         if item.parent_uuid:
             self._forward.append(item.index)

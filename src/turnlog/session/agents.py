@@ -125,6 +125,8 @@ def _from_file(item: AgentFile) -> SubAgent:
 
 def _list_inline_agents(file: Transcript) -> list[SubAgent]:
     """List the sidechains inside a main file (clients before 2.0), one for each root."""
+    if not file.has_sidechains:
+        return []
     inside = [entry for entry in file.entries if entry.is_sidechain and _is_row(entry)]
     if not inside or len(inside) == sum(map(_is_row, file.entries)):
         return []  # there is none, or the whole file belongs to a sub-agent

@@ -109,6 +109,8 @@ class Session:
         """The entries of the session itself, without sidechains, in file order."""
         if self._part_entries is not None:
             return self._part_entries
+        if not self.file.has_sidechains:
+            return self.file.entries
         main = [entry for entry in self.file.entries if not entry.is_sidechain]
         talks = any(entry.type in ("user", "assistant") for entry in main)
         return main if talks or len(main) == len(self.file.entries) else self.file.entries

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from typing import NamedTuple
 
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.entries.reader import Transcript
@@ -15,6 +16,15 @@ from turnlog.entries.reader import Transcript
 GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 BOUNDARY_SUBTYPE = "compact_boundary"
 _SPEAKER_TYPES = ("user", "assistant")
+
+
+class _Links(NamedTuple):
+    """For each index, its first child and its next sibling, with NO_PARENT at the ends."""
+
+    first: list[int]
+    following: list[int]
+    tops: list[Entry]
+    """The rows without a parent in the file."""
 
 
 class Graph:
@@ -28,26 +38,29 @@ class Graph:
         self.duplicates = [row for row in rows if at[row.uuid or ""] != row.index] if file.repeated else []
         """Rows that repeat an earlier uuid, which are not included anywhere else in the graph."""
         self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
-        self._tops = [row for row in self.rows if row.parent < 0]
 
     def get_parent(self, row: Entry) -> int:
         """Return the index of a row's parent, NO_PARENT or MISSING_PARENT."""
         return row.parent
 
     @cached_property
-    def _links(self) -> tuple[list[int], list[int]]:
-        """For each index, its first child and its next sibling, with NO_PARENT at the ends."""
+    def _links(self) -> _Links:
         first = [NO_PARENT] * len(self._entries)
         following = [NO_PARENT] * len(self._entries)
+        tops = []
         for row in reversed(self.rows):
             if (parent := row.parent) >= 0:
-                following[row.index] = first[parent]
-                first[parent] = row.index
-        return first, following
+                index = row.index
+                following[index] = first[parent]
+                first[parent] = index
+            else:
+                tops.append(row)
+        tops.reverse()
+        return _Links(first, following, tops)
 
     def list_children(self, index: int) -> Iterator[int]:
         """Yield the children of a row in file order."""
-        first, following = self._links
+        first, following, _ = self._links
         child = first[index]
         while child >= 0:
             yield child
@@ -80,11 +93,11 @@ class Graph:
 
     @cached_property
     def roots(self) -> list[Entry]:
-        return [row for row in self._tops if row.parent == NO_PARENT]
+        return [row for row in self._links.tops if row.parent == NO_PARENT]
 
     @cached_property
     def rows_missing_parent(self) -> list[Entry]:
-        return [row for row in self._tops if row.parent == MISSING_PARENT]
+        return [row for row in self._links.tops if row.parent == MISSING_PARENT]
 
     @cached_property
     def compactions(self) -> list[Entry]:
@@ -113,7 +126,7 @@ class Graph:
     @cached_property
     def branches(self) -> list[Branch]:
         """Rows at which two or more different continuations start, not counting parallel calls and side leaves."""
-        first, following = self._links
+        first, following, _ = self._links
         forks = {self._entries[index].parent for index, sibling in enumerate(following) if sibling >= 0}
         found = []
         for parent in sorted(forks):
@@ -133,13 +146,17 @@ class Graph:
     @cached_property
     def leaves(self) -> list[Entry]:
         """The last row of each continuation that contains a message, in file order."""
-        start_of = self._find_starts()
+        branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
+        # For each index, the row at which its continuation starts; NO_PARENT for rows without a root.
+        start_of = [NO_PARENT] * len(self._entries)
         tips: dict[int, int] = {}
         spoken = set()
-        for row in self.rows:
-            if (kind := row.type) != "progress":
-                start = start_of[row.index]
-                tips[start] = row.index
+        for row in self._list_from_top():
+            index, parent, kind = row.index, row.parent, row.type
+            start = start_of[index] = index if parent < 0 or index in branch_starts else start_of[parent]
+            if kind != "progress":
+                if index > tips.get(start, NO_PARENT):  # the rows may not be in file order
+                    tips[start] = index
                 if kind in _SPEAKER_TYPES:
                     spoken.add(start)
         continued = self._map_continuations(start_of)
@@ -149,18 +166,11 @@ class Graph:
             joined[first] = max(tips[start], joined.get(first, NO_PARENT))
         return [self._entries[tip] for tip in sorted(joined.values())]
 
-    def _find_starts(self) -> list[int]:
-        """For each index, find the row at which its continuation starts, or NO_PARENT for rows without a root."""
-        branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
-        found = [NO_PARENT] * len(self._entries)
+    def _list_from_top(self) -> Iterable[Entry]:
+        """List the rows that have a root, each after its parent."""
         if self._file.is_in_order:
-            rows: Iterable[Entry] = self.rows
-        else:  # from the top down
-            rows = (self._entries[index] for top in self._tops for index in self.list_descendants(top.index))
-        for row in rows:
-            index, parent = row.index, row.parent
-            found[index] = index if parent < 0 or index in branch_starts else found[parent]
-        return found
+            return self.rows
+        return (self._entries[index] for top in self._links.tops for index in self.list_descendants(top.index))
 
     def _map_continuations(self, start_of: list[int]) -> dict[int, int]:
         """Map each compaction to the start of the continuation to which it belongs."""

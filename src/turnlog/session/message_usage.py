@@ -65,17 +65,19 @@ class BilledRequest(NamedTuple):
         return compute_cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
 
 
-def list_billed_requests(message: Message) -> Iterator[BilledRequest]:
-    """Yield the requests that make up a message: first those of its own model, then others such as an advisor's."""
-    if message.tokens is not None:
-        yield from _list_own_requests(message, message.tokens)
-        yield from list_separate_requests(message)
+def list_billed_requests(message: Message) -> list[BilledRequest]:
+    """List the requests that make up a message: first those of its own model, then others such as an advisor's."""
+    if message.tokens is None:
+        return []
+    own = _list_own_requests(message, message.tokens)
+    return [*own, *list_separate_requests(message)] if message.separate_requests else own
 
 
-def _list_own_requests(message: Message, tokens: PricedTokens) -> Iterator[BilledRequest]:
-    terms = message.terms or _USUAL_TERMS
-    for part in divide_tokens(tokens, message.own_requests) if message.own_requests else (tokens,):
-        yield BilledRequest("message", message.model, part, terms)
+def _list_own_requests(message: Message, tokens: PricedTokens) -> list[BilledRequest]:
+    model, terms = message.model, message.terms or _USUAL_TERMS
+    if not message.own_requests:  # as in nearly every message
+        return [BilledRequest("message", model, tokens, terms)]
+    return [BilledRequest("message", model, part, terms) for part in divide_tokens(tokens, message.own_requests)]
 
 
 def list_separate_requests(message: Message) -> Iterator[BilledRequest]:

@@ -17,7 +17,6 @@ from turnlog.entries.entry import Entry, LineUsage
 from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript, pause_garbage_collector
 from turnlog.session.usage.iterations import (
-    NO_ITERATIONS,
     Iterations,
     SeparateRequest,
     find_cache_writes,
@@ -95,7 +94,8 @@ def join_messages(entries: Iterable[Entry]) -> list[Message]:
             message = found[key] = Message(key, [entry], head.model, entry.request_id)
         else:
             message.lines.append(entry)
-            if message.is_synthetic and head.model:  # two messages share an id: a model's answer takes precedence
+            # If two messages share an id, a model's answer takes precedence.
+            if message.model == SYNTHETIC_MODEL and head.model:
                 message.model = head.model
         if head.stop_reason is not None:
             message.stop_reason = head.stop_reason
@@ -125,17 +125,18 @@ def _count_tokens(message: Message) -> None:
         if read < (count := usage.cache_read_input_tokens or 0) <= MAX_MESSAGE_TOKENS:
             read = count
         count = usage.cache_creation_input_tokens or 0
-        iterations = _take_iterations(message, usage) if usage.iterations else NO_ITERATIONS
-        if (split := find_cache_writes(usage, iterations)) is not None:
+        split = find_cache_writes(usage, _take_iterations(message, usage)) if usage.iterations else usage.cache_creation
+        if split is not None:
             hour = split.ephemeral_1h_input_tokens or 0
             if long < hour <= MAX_MESSAGE_TOKENS:
                 long = hour
                 written = max(written, hour)
-            count = max(count, hour + (split.ephemeral_5m_input_tokens or 0))
+            if count < (both := hour + (split.ephemeral_5m_input_tokens or 0)):
+                count = both
         if written < count <= MAX_MESSAGE_TOKENS:
             written = count
-        if (tools := usage.server_tool_use) is not None:
-            searches = max(searches, min(tools.web_search_requests or 0, MAX_WEB_SEARCHES))
+        if (tools := usage.server_tool_use) is not None and searches < (count := tools.web_search_requests or 0):
+            searches = min(count, MAX_WEB_SEARCHES)
     if last is not None:
         message.tokens = PricedTokens(prompt, output, read, written - long, long, searches)
         message.terms = _make_terms(last.speed, last.service_tier, last.inference_geo)

@@ -283,10 +283,11 @@ def find_pico_rates(
 ) -> PicoRates | None:
     """Return the rates at which a request is billed, or None if they are unknown."""
     tariff = _find_tariff(model, speed, service_tier, geo)
-    if tariff is None or (tokens.web_searches and not tariff.has_search):
+    prompt, _, cache_read, cache_write_5m, cache_write_1h, web_searches = tokens
+    if tariff is None or (web_searches and not tariff.has_search):
         return None
     # The tier applies to the whole request including output, not only to the tokens above the limit.
-    is_long = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h > tariff.above
+    is_long = prompt + cache_read + cache_write_5m + cache_write_1h > tariff.above
     if is_long and (tariff.until is None or (at is not None and at < tariff.until)):
         return tariff.long
     return tariff.base

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -113,3 +115,24 @@ def test_only_copied_messages_are_kept_one_by_one(tmp_path: Path) -> None:
 )
 def test_some_reports_need_every_message(request_: UsageRequest, expected: bool) -> None:
     assert needs_answers(request_) is expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such file names")
+@pytest.mark.parametrize("with_answers", [True, False])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_names_that_are_not_utf_8_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int, with_answers: bool
+) -> None:
+    monkeypatch.setattr(totals, "MIN_BYTES_PER_PROCESS", 1)
+    monkeypatch.setattr(totals, "count_cores", lambda: processes)
+    answer = {"day": 1, "hour": 1, "model": "claude-opus-5\ud800", "tokens": (1, 2, 3, 4), "stop": "end_turn"}
+    answer |= {"speed": None, "version": "2.1.325"}
+    for place, name in enumerate((b"-ok", b"-\xff", b"-\xfe")):
+        line = write_answer(answer | {"key": f"\udfff{place}"}, SESSIONS[0], forked_from=None, is_sidechain=False)
+        folder = os.fsencode(tmp_path) + b"/projects/" + name
+        for file in (SESSIONS[place].encode() + b".jsonl", b"agent-\xff.jsonl"):
+            path = Path(os.fsdecode(folder + b"/" + file))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(line)
+    db = build_usage_tables([tmp_path], with_answers=with_answers)
+    assert build_usage_report(db, UsageRequest("daily", zone=TimeZone("UTC"))).total[:3] == (3, 3, 6)

@@ -64,8 +64,8 @@ def build_usage_tables(
     with db:
         for number, item in enumerate(transcripts.values(), 1):
             if (file := found.get(item.path)) is not None:
-                session = names.get_session_number(item.project, file.session)
-                db.execute(_INSERT_FILE, (number, item.path, item.kind, session, *file.details))
+                session = names.get_session_number(_spell_surrogates_out(item.project), file.session)
+                db.execute(_INSERT_FILE, (number, _spell_surrogates_out(item.path), item.kind, session, *file.details))
                 answers, rows = _divide_usage(file, copied)
                 db.executemany(_INSERT_ANSWER, _iter_answer_rows(answers, number, names))
                 spend += ((hour, session, names.get_model_number(name), *sums) for hour, _, name, *sums in rows)
@@ -106,14 +106,14 @@ def _scan_file(item: TranscriptFile, counts: dict[str, MessageCounts], *, with_t
     if item.kind == "session":
         end = peek_safely(item.path)
         title = complete_titles(item.path, end).best if with_title else None
-        cwd, title, origin = map(_replace_surrogates, (end.cwd, title, _read_forked_from(item.path)))
+        cwd, title, origin = map(_spell_surrogates_out, (end.cwd, title, _read_forked_from(item.path)))
         details = (cwd, title, origin, end.junk is None)
-    session = item.session or _replace_surrogates(read_agent_owner(Path(item.path)).session_id)
+    session = item.session or _spell_surrogates_out(read_agent_owner(Path(item.path)).session_id)
     try:
         data = msgspec.msgpack.encode(counts)
     except UnicodeEncodeError:
         counts = {
-            _replace_surrogates(key): MessageCounts(*map(_replace_surrogates, astuple(best)))
+            _spell_surrogates_out(key): MessageCounts(*map(_spell_surrogates_out, astuple(best)))
             for key, best in counts.items()
         }
         data = msgspec.msgpack.encode(counts)
@@ -166,11 +166,11 @@ class _ScanNumbers:
         return self.sessions.setdefault((self.get_number("project", project), session_id), len(self.sessions) + 1)
 
 
-def _replace_surrogates(value: Any) -> Any:
-    """Replace lone surrogates in a text, which JSON can contain but neither SQLite nor another process accepts."""
+def _spell_surrogates_out(value: Any) -> Any:
+    """Spell out lone surrogates in a text: JSON and file names can contain them, but SQLite does not accept them."""
     if not isinstance(value, str) or value.isascii():
         return value
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return value.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _read_forked_from(path: str) -> str | None:

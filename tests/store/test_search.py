@@ -84,6 +84,21 @@ def test_hits_that_read_the_same_are_shown_once(machine: Findable) -> None:
     assert sorted(hit.snippet.text for hit in group.hits if hit.snippet) == ["rounding", "rounding twice"]
 
 
+def test_a_result_and_its_structured_copy_are_one_hit(machine: Findable) -> None:
+    build = session("hello")
+    build.call("c1")
+    build.result("c1", "rounding errors", toolUseResult={"stdout": "rounding errors", "stderr": "overflow ahead"})
+    machine.add(1, build)
+    machine.refresh()
+    for query in ("rounding", "overflow", "rounding overflow", '"overflow ahead" error:no'):
+        found = machine.find(query)
+        assert (found.total, found.is_scattered) == (1, False), query
+        snippet = found.groups[0].hits[0].snippet
+        assert snippet is not None
+        assert "rounding errors" in snippet.text
+        assert "overflow ahead" in snippet.text
+
+
 def test_counts_are_bounded_and_say_so(machine: Findable) -> None:
     machine.add(1, session(*(f"common {number}" for number in range(MAX_NEWEST_TEXTS + 50))))
     machine.refresh()

@@ -134,6 +134,21 @@ def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOW
     return found
 
 
+def join_result(texts: list[SearchText]) -> None:
+    """Join a result with the text that only the client's own structure of it contains, which comes last.
+
+    One row of an index then finds both, and words of which each contains some.
+    """
+    if len(texts) < 2:
+        return
+    shown, extra = texts[-2:]
+    if extra.kind == shown.kind == "result" and extra.call == shown.call is not None:
+        shown.seen = shown.seen or len(shown.words)
+        shown.words = f"{shown.words}\n{extra.words}" if extra.words else shown.words
+        shown.paths += extra.paths
+        texts.pop()
+
+
 def count_unsaid_letters(placed: PlacedLine) -> int | None:
     """Count the characters of an answer that consists of one call or one thought; return None for any other line.
 

@@ -25,6 +25,7 @@ from turnlog.session.texts.texts import (
     ShownEarlier,
     count_unsaid_letters,
     find_whole_file_path,
+    join_result,
     list_search_texts,
 )
 from turnlog.session.usage.message_counts import MessageCounts, count_echo, count_line
@@ -340,6 +341,8 @@ class BatchReader:
             count_echo(self.answers, placed.body, self.task.path, placed.offset)
         if self.part == "conversation":
             texts = [text for text in texts if text.kind in SAID_KINDS]
+        else:
+            join_result(texts)
         if (moved := self.outline.find_move(line)) is not None:
             texts.append(SearchText("other", moved))
         if texts:
@@ -357,6 +360,7 @@ class BatchReader:
         shown_path = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
         if shown_path is not None:
             self.task.files.add(shown_path)
+        join_result(texts)
         if texts:
             self._add_texts(placed, texts, self._find_model(line), shown_path)
 

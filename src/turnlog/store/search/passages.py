@@ -10,7 +10,7 @@ import apsw
 
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.texts.lines import PlacedLine, read_text_lines
-from turnlog.session.texts.texts import SearchText, list_search_texts
+from turnlog.session.texts.texts import SearchText, join_result, list_search_texts
 from turnlog.store.search.snippet import Snippet, TermFinder
 
 PassageReader = Callable[[str, int, bool], bytes | None]
@@ -90,7 +90,11 @@ class Passages:
         if file.kind == "output":
             return [SearchText("result", raw.decode("utf-8", "replace"))]
         placed = next(read_text_lines([raw], place.offset), None)
-        return None if placed is None else [*list_search_texts(placed), *_list_workplace_texts(placed)]
+        if placed is None:
+            return None
+        texts = list_search_texts(placed)
+        join_result(texts)
+        return [*texts, *_list_workplace_texts(placed)]
 
 
 def _list_workplace_texts(placed: PlacedLine) -> list[SearchText]:

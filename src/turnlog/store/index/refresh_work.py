@@ -21,7 +21,14 @@ from turnlog.entries.transcript_files import is_loose_agent
 from turnlog.entries.worker_processes import count_cores, produce_ahead
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.batch_reader import MIN_TEXT_BYTES, IndexBatch, ReadTask, TextPart, read_batches
+from turnlog.store.index.batch_reader import (
+    MIN_TEXT_BYTES,
+    IndexBatch,
+    ReadTask,
+    TextPart,
+    read_batches,
+    retain_freed_memory,
+)
 from turnlog.store.index.batch_writer import (
     drop_text_words,
     list_answer_keys,
@@ -93,6 +100,7 @@ class RefreshWork:
             def is_interrupted() -> bool:
                 return is_signalled() or self._is_stopped()
 
+            retain_freed_memory()
             set_piece_merging(self.db, is_on=self.total <= MAX_BYTES_WITH_MERGING)
             try:
                 commits = self._write_batches(steps, read, is_interrupted)

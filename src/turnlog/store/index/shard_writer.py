@@ -19,7 +19,7 @@ from turnlog.entries.reader import pause_garbage_collector
 from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.batch_reader import IndexBatch, ReadTask
+from turnlog.store.index.batch_reader import IndexBatch, ReadTask, retain_freed_memory
 from turnlog.store.index.batch_writer import insert_texts, write_identifiers
 from turnlog.store.index.full_text_pieces import set_piece_merging
 from turnlog.store.index.name_numbers import SharedNameNumbers
@@ -69,6 +69,7 @@ def fill_shard(
     with closing(open_shard(index, number)) as db, closing(_open_index(index)) as source:
         writer = _ShardWriter(db, source, number, progress, is_stopped, task)
         with pause_garbage_collector():
+            retain_freed_memory()
             set_piece_merging(db, is_on=False, tables=["done"])
             try:
                 writer.run_identifiers() if task == "identifiers" else writer.run()

@@ -8,7 +8,7 @@ and once in its own structure (`toolUseResult`).
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -53,7 +53,6 @@ _REPEATED_FIELDS = frozenset({"oldString", "newString", "edits", "prompt"})
 """Fields of a structured result that repeat the input of its call."""
 _REPEATED_WRITE_FIELDS = _REPEATED_FIELDS | {"content"}
 _WRITE_RESULT_TYPES = ("create", "update")
-_KNOWN_BLOCK_TYPES = frozenset({"text", "thinking", "tool_use", "tool_result"})
 _UNSAID_BLOCK_TYPES = ("tool_use", "thinking")
 # Fields of an entry that say what it is and where it belongs.
 _ENVELOPE_FIELDS = frozenset(
@@ -116,10 +115,8 @@ def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOW
     if isinstance(content, str):
         found = [_build_text(line, content)]
     else:
-        blocks = content or []
-        found = [
-            text for block in blocks if block.type in _KNOWN_BLOCK_TYPES and (text := _read_block_text(line, block))
-        ]
+        blocks = content or ()
+        found = [text for block in blocks if (text := _read_block_text(line, block)) is not None]
         if placed.is_flawed or len(found) < len(blocks):
             found += _list_unusual_texts(line, placed.body)
         if len(found) > 1 and found[0].kind == "peer":
@@ -213,21 +210,22 @@ def _classify_speaker(speaker: str) -> str:
 
 def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
     """Return the text of a block, or None if the block must be decoded in full."""
-    if block.type == "text" and block.text is not None:
-        return _build_text(
-            line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text
-        )
-    if block.type == "thinking" and block.thinking is not None:
-        return SearchText("thinking", block.thinking)
-    if block.type == "tool_use":
+    kind = block.type
+    if kind == "tool_use":
         name = block.name or ""
         text = "\n".join([name, *list_readable_strings(block.input, _NO_OPAQUE_FIELDS)])
         return SearchText("call", text, _list_paths(block.input), name, block.id)
-    if block.type == "tool_result":
+    if kind == "tool_result":
         content = block.content
-        text = content if isinstance(content, str) else "\n".join(list_readable_strings(content))
+        text = content if type(content) is str else "\n".join(list_readable_strings(content))
         failed = has_failed(block.is_error, to_result_text(content), line.tool_use_result)
         return SearchText("result", text, (), None, block.tool_use_id, failed)
+    if kind == "text" and block.text is not None:
+        return _build_text(
+            line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text
+        )
+    if kind == "thinking" and block.thinking is not None:
+        return SearchText("thinking", block.thinking)
     return None
 
 
@@ -421,25 +419,43 @@ def _list_tracked_files(body: Body) -> tuple[str, ...]:
 def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -> list[str]:
     """List the strings inside a JSON value in order, without opaque fields and encoded files."""
     found: list[str] = []
-    waiting = [iter((value,))]
-    while waiting:
-        for item in waiting[-1]:
-            kind = type(item)  # exact types, because values come from a decoder and there are many
+    kind = type(value)  # exact types, because values come from a decoder and there are many
+    if kind is dict:
+        items = iter(_list_visible_values(value, opaque))
+    elif kind is list:
+        items = iter(value)
+    elif kind is str and value:
+        items = iter((value,))
+    else:
+        return found
+    waiting: list[Iterator[Any]] = []
+    while True:
+        for item in items:
+            kind = type(item)
             if kind is str:
                 if item and (len(item) <= _MIN_ENCODED_CHARS or not _is_encoded(item)):
                     found.append(item)
             elif kind is dict:
-                hidden = (
-                    opaque | _DATA_FIELDS if "media_type" in item or item.get("type") in _UNREADABLE_TYPES else opaque
-                )
-                waiting.append(iter([inner for key, inner in item.items() if key not in hidden]))
+                waiting.append(items)
+                items = iter(_list_visible_values(item, opaque))
                 break
             elif kind is list:
-                waiting.append(iter(item))
+                waiting.append(items)
+                items = iter(item)
                 break
         else:
-            waiting.pop()
-    return found
+            if not waiting:
+                return found
+            items = waiting.pop()
+
+
+def _list_visible_values(value: Body, opaque: frozenset[str]) -> Iterable[Any]:
+    """List what is inside an object, without opaque fields and encoded data."""
+    if "media_type" in value or value.get("type") in _UNREADABLE_TYPES:
+        opaque |= _DATA_FIELDS
+    elif not opaque:
+        return value.values()
+    return [inner for key, inner in value.items() if key not in opaque]
 
 
 def _is_encoded(text: str) -> bool:

@@ -415,10 +415,12 @@ class BatchReader:
                     kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
                 )
             number = next(self.numbers)
-            self.cut += len(words) > MAX_TEXT_CHARS
+            if len(words) > MAX_TEXT_CHARS:
+                words = words[:MAX_TEXT_CHARS]
+                self.cut += 1
             files = to_indexed_text("\n".join(paths)) if paths else ""
             self.places.append((number, file, offset, place, time))
-            self.words[place not in _SAID_KINDS].append((number, to_indexed_text(words[:MAX_TEXT_CHARS]), files, facet))
+            self.words[place not in _SAID_KINDS].append((number, to_indexed_text(words), files, facet))
 
     def _note_call(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
         call = self.calls.get(key)

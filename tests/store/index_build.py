@@ -158,6 +158,8 @@ def _texts(db: apsw.Connection) -> dict[int, Rows]:
         row = (offset, list(TEXT_KINDS)[kind], time, *words.pop(number, ("no words",)))
         found.setdefault(file, Counter())[row] += 1
     assert not words, "words that belong to no text"
+    runs = [(number, file) for file, *ends in db.execute("SELECT * FROM run") for number in range(ends[0], ends[1] + 1)]
+    assert sorted(runs) == db.execute("SELECT id, file FROM text ORDER BY id").fetchall()
     return found
 
 

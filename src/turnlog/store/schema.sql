@@ -143,7 +143,14 @@ CREATE TABLE text (
     kind        INTEGER NOT NULL,       -- its place in session.texts.texts.TEXT_KINDS
     time        INTEGER NOT NULL        -- seconds since 1970; 0: unknown
 );
-CREATE INDEX text_file ON text (file);
+
+-- The numbers of a file's texts: all from the first to the last of each run. An index over `file` would be much larger.
+CREATE TABLE run (
+    file    INTEGER NOT NULL,
+    first   INTEGER NOT NULL,           -- text.id
+    last    INTEGER NOT NULL,
+    PRIMARY KEY (file, first)
+) WITHOUT ROWID;
 
 -- The texts that people search first (titles, prompts, answers), and all others. The rowid is `id` of `text`.
 -- facet: words that start with U+E000, for filters (store.index.facets).

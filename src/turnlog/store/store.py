@@ -22,6 +22,7 @@ from turnlog.store.index.fill_lock import hold_index_lock
 from turnlog.store.index.full_text_pieces import prepare_full_text
 from turnlog.store.index.refresh import RefreshResult, ignore_progress, refresh_index
 from turnlog.store.index.shards import (
+    COUNT_TEXTS,
     SHARD_FAULT_START,
     attach_shards,
     get_shard_path,
@@ -40,7 +41,7 @@ INDEX_VERSION = 13
 """The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 REPLACED_FAULT_START = "the index was damaged and has been moved aside"
-_PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
+_PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "run", "identifier", "fact")
 _FULL_DISK_ADVICE = "the disk is full; free some space, or set TURNLOG_HOME to a different folder"
 _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
@@ -286,7 +287,7 @@ class Store:
             one("SELECT count(*) FROM file WHERE gone IS NOT NULL").get,
             one("SELECT count(*) FROM file WHERE gone IS NULL AND head_hash = ''").get,
             one("SELECT coalesce(sum(offset), 0) FROM file").get,
-            one("SELECT count(*) FROM text").get,
+            one(COUNT_TEXTS).get,
             one("SELECT count(DISTINCT key) FROM answer").get,
             one("SELECT count(DISTINCT id) FROM call").get,
         )

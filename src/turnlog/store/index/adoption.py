@@ -101,7 +101,7 @@ def _is_missing_in_index(db: apsw.Connection, transcript: _ArchivedTranscript) -
     known = db.execute("SELECT id FROM file WHERE path = ?", (transcript.path,)).get
     if known is None or db.execute("SELECT filled < offset FROM file WHERE id = ?", (known,)).get:
         return True
-    return not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
+    return not db.execute("SELECT EXISTS (SELECT 1 FROM run WHERE file = ?)", (known,)).get
 
 
 def _index_transcript(

@@ -95,6 +95,8 @@ def insert_texts(db: apsw.Connection, batch: IndexBatch) -> None:
     calls = [_to_call_values(batch.file, call) for call in batch.calls.values()]
     db.executemany(_INSERT_CALL if batch.is_first else _MERGE_CALL, calls)
     db.executemany("INSERT INTO main.text VALUES (?,?,?,?,?)", batch.places)
+    if batch.places:  # a piece has all numbers from its first to its last
+        db.execute("INSERT INTO main.run VALUES (?,?,?)", (batch.file, batch.places[0][0], batch.places[-1][0]))
     for table, words in (("said", batch.said), ("done", batch.done)):
         db.executemany(f"INSERT INTO main.{table} (rowid, words, paths, facet) VALUES (?,?,?,?)", words)
     if batch.cut:
@@ -143,8 +145,12 @@ def _insert_answers(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str,
 def release_file(db: apsw.Connection, file: int) -> list[int]:
     """Delete all rows of a file except its own row and its words; return the ids of its texts."""
     release_from_shard(db, file)
-    texts = [int(number) for (number,) in db.execute("SELECT id FROM main.text WHERE file = ?", (file,))]
-    for table in ("text", "answer", "call"):
+    texts: list[int] = []
+    runs: list[Any] = db.execute("SELECT first, last FROM main.run WHERE file = ?", (file,)).fetchall()
+    for first, last in runs:
+        texts += range(first, last + 1)
+        db.execute("DELETE FROM main.text WHERE id BETWEEN ? AND ?", (first, last))
+    for table in ("run", "answer", "call"):
         db.execute(f"DELETE FROM main.{table} WHERE file = ?", (file,))
     db.execute("DELETE FROM main.fact WHERE name = ?", (f"{_CUT_TEXTS_FACT}{file}",))
     return texts

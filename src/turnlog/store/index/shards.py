@@ -2,9 +2,9 @@
 
 `index.db` contains what an overview needs and the text of small changes. The rest of large changes is written to
 shards, `index.shard1` and so on, each by a process of its own (`shard_writer`). A shard has the tables `call`, `text`,
-`done`, `identifier` and `hump` of the index, and `fill`, which says how far it contains each of its files.
+`run`, `done`, `identifier` and `hump` of the index, and `fill`, which says how far it contains each of its files.
 
-A connection to an index has its shards attached. Two temporary views, `text` and `call`, combine their rows, so that
+A connection to an index has its shards attached. Temporary views, `text`, `run` and `call`, combine their rows, so that
 queries don't need to know where a row is; the full-text tables are searched one by one.
 
 Each shard names its index and its own number, so that one that was copied from elsewhere is not mistaken for it.
@@ -28,7 +28,7 @@ SHARD_FAULT_START = "shard "
 """How the description of a fault in a shard starts."""
 _SCHEMA_PREFIX = "shard"
 _SHARD_SUFFIX = ".shard"
-_SHARD_TABLES = ("call", "text", "text_file", "done", "identifier", "hump", "fact")
+_SHARD_TABLES = ("call", "text", "run", "done", "identifier", "hump", "fact")
 _OWNER_QUERY = """
     SELECT (SELECT value FROM {name}.fact WHERE name = 'owner') = value || ? FROM main.fact WHERE name = 'mark'
 """
@@ -41,6 +41,10 @@ _FILL_TABLE = """
         named       INTEGER NOT NULL,
         failed      INTEGER NOT NULL DEFAULT 0
     )
+"""
+COUNT_TEXTS = "SELECT coalesce(sum(last - first + 1), 0) FROM run"
+_TEXTS_OF_FILE = """
+    SELECT text.id FROM {name}.run CROSS JOIN {name}.text ON text.id BETWEEN first AND last WHERE run.file = ?
 """
 _CACHE_KIB = 8_000
 _SYNCHRONOUS = "normal"
@@ -87,6 +91,12 @@ def list_full_text_tables(db: apsw.Connection) -> list[tuple[str, str]]:
     return [(schema, table) for table in FULL_TEXT_TABLES for schema in list_text_schemas(db, table)]
 
 
+def list_text_runs(db: apsw.Connection, file: int) -> list[tuple[int, int]]:
+    """Return the first and last number of each run of a file's texts, in order."""
+    rows: list[Any] = db.execute("SELECT first, last FROM run WHERE file = ? ORDER BY first", (file,)).fetchall()
+    return rows
+
+
 def attach_shards(db: apsw.Connection) -> list[int]:
     """Attach the shards of an index, and detach those that it no longer has; return those that are unusable."""
     wanted = read_shard_numbers(db)
@@ -102,7 +112,7 @@ def attach_shards(db: apsw.Connection) -> list[int]:
 
 def detach_shards(db: apsw.Connection) -> None:
     """Detach all shards."""
-    for view in ("text", "call"):
+    for view in ("text", "run", "call"):
         db.execute(f"DROP VIEW IF EXISTS temp.{view}")
     for name in map(get_schema_name, list_attached_shards(db)):
         db.execute(f"DETACH {name}")
@@ -137,14 +147,15 @@ def _attach_shard(db: apsw.Connection, number: int) -> bool:
 
 def _create_views(db: apsw.Connection) -> None:
     names = list(map(get_schema_name, list_attached_shards(db)))
-    texts = ["SELECT * FROM main.text", *(f"SELECT * FROM {name}.text" for name in names)]
     # What was added to a file later is in the index itself, with a copy of each call that it changed.
     calls = ["SELECT * FROM main.call"] + [
         f"SELECT * FROM {name}.call AS older WHERE NOT EXISTS"
         " (SELECT 1 FROM main.call AS newer WHERE newer.file = older.file AND newer.id = older.id)"
         for name in names
     ]
-    db.execute(f"CREATE TEMP VIEW text AS {' UNION ALL '.join(texts)}")
+    for table in ("text", "run"):
+        parts = [f"SELECT * FROM {name}.{table}" for name in ["main", *names]]
+        db.execute(f"CREATE TEMP VIEW {table} AS {' UNION ALL '.join(parts)}")
     db.execute(f"CREATE TEMP VIEW call AS {' UNION ALL '.join(calls)}")
 
 
@@ -249,8 +260,10 @@ def release_from_shard(db: apsw.Connection, file: int) -> None:
 def delete_shard_rows(db: apsw.Connection, number: int, file: int) -> None:
     """Delete the rows of a file from a shard."""
     name = get_schema_name(number)
-    db.execute(f"DELETE FROM {name}.done WHERE rowid IN (SELECT id FROM {name}.text WHERE file = ?)", (file,))
-    for table in ("text", "call", "fill"):
+    which = _TEXTS_OF_FILE.format(name=name)
+    db.execute(f"DELETE FROM {name}.done WHERE rowid IN ({which})", (file,))
+    db.execute(f"DELETE FROM {name}.text WHERE id IN ({which})", (file,))
+    for table in ("run", "call", "fill"):
         db.execute(f"DELETE FROM {name}.{table} WHERE file = ?", (file,))
     db.execute(f"DELETE FROM {name}.fact WHERE name = ?", (f"cut texts of file {file}",))
 

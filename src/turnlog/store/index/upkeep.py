@@ -58,12 +58,13 @@ def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
             (_encode_paths(readable),),
         )
         remaining: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
-        for table in ("text", "answer", "call"):
+        for table in ("answer", "call"):
             db.execute(f"DELETE FROM {table} WHERE file IN again")
         db.execute("DELETE FROM file WHERE id IN again")
         db.execute("UPDATE file SET mtime_ns = ?", (NEVER_NS,))
         db.execute("DELETE FROM session WHERE id NOT IN (SELECT session FROM file)")
         db.execute("DELETE FROM text")
+        db.execute("DELETE FROM run")
         db.execute("DELETE FROM folder")
         db.execute("DELETE FROM identifier")
         db.execute("DELETE FROM fact WHERE name = 'archive' OR name GLOB 'cut texts of file *'")

@@ -10,6 +10,7 @@ import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
+from turnlog.store.index.shards import list_text_runs
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
 from turnlog.store.usage.usage_slices import build_hour_scope, to_week_hour
 
@@ -160,9 +161,9 @@ def _find_session_number(db: apsw.Connection, file: int) -> int:
 
 def _find_call_offset(db: apsw.Connection, file: int, started: str) -> int | None:
     """Find the offset of a call; the index stores times only to the second."""
-    query = "SELECT offset FROM text WHERE file = ? AND kind = ? AND time = unixepoch(?) LIMIT 1"
-    row = db.execute(query, (file, _CALL_KIND, started)).fetchone()
-    return int(row[0]) if row else None
+    query = "SELECT offset FROM text WHERE id BETWEEN ? AND ? AND kind = ? AND time = unixepoch(?) LIMIT 1"
+    found = (db.execute(query, (*run, _CALL_KIND, started)).fetchone() for run in list_text_runs(db, file))
+    return next((int(row[0]) for row in found if row), None)
 
 
 def _quote_sql_list(names: Any) -> str:

@@ -11,7 +11,7 @@ import apsw
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.filter_values import match_branches, match_projects, match_sessions
 from turnlog.store.index.refresh import ignore_progress
-from turnlog.store.index.shards import list_full_text_tables
+from turnlog.store.index.shards import list_full_text_tables, list_text_runs
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.match_expression import SearchPlan, plan_search
 from turnlog.store.search.needle import SearchNeedle
@@ -94,7 +94,8 @@ class TextSieve:
 
     def load_known_texts(self, file: int) -> dict[tuple[int, str], KnownText]:
         """Load the texts of a file by offset and kind."""
-        rows: list[Any] = self._db.execute("SELECT offset, kind, id, time FROM text WHERE file = ?", (file,)).fetchall()
+        query = "SELECT offset, kind, id, time FROM text WHERE id BETWEEN ? AND ?"
+        rows: list[Any] = [row for run in list_text_runs(self._db, file) for row in self._db.execute(query, run)]
         return {(offset, _KIND_NAMES[kind]): KnownText(number, time) for offset, kind, number, time in rows}
 
     def _select_fitting(self, texts: Iterable[KnownText]) -> set[int]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
-from turnlog.store.index.shards import list_text_schemas
+from turnlog.store.index.shards import list_text_runs, list_text_schemas
 from turnlog.store.search.match_expression import SearchPlan, exclude_sessions, restrict_to_kinds
 from turnlog.store.search.passages import PassagePlace, PassageReader, Passages
 from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
@@ -355,9 +355,15 @@ def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int)
 
 def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, count: int) -> tuple[HitNeighbour, ...]:
     """Read the `count` texts after a hit in the same file, or before it if the count is negative."""
-    which = "id < ? ORDER BY id DESC" if count < 0 else "id > ? ORDER BY id"
-    query = f"SELECT offset, kind, time FROM text WHERE file = ? AND kind != ? AND {which} LIMIT ?"
-    rows: list[Any] = db.execute(query, (hit.file, _KIND_NAMES.index("other"), hit.id, abs(count))).fetchall()
+    is_before, most = count < 0, abs(count)
+    order = "DESC" if is_before else "ASC"
+    query = f"SELECT offset, kind, time FROM text WHERE kind != ? AND id BETWEEN ? AND ? ORDER BY id {order} LIMIT ?"
+    runs = list_text_runs(db, hit.file)
+    rows: list[Any] = []
+    for first, last in reversed(runs) if is_before else runs:
+        ends = (first, min(last, hit.id - 1)) if is_before else (max(first, hit.id + 1), last)
+        if ends[0] <= ends[1] and len(rows) < most:
+            rows += db.execute(query, (_KIND_NAMES.index("other"), *ends, most - len(rows)))
     beginning = TermFinder(())
     neighbours = [
         HitNeighbour(
@@ -367,4 +373,4 @@ def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, coun
         )
         for offset, kind, time in rows
     ]
-    return tuple(neighbours[::-1] if count < 0 else neighbours)
+    return tuple(neighbours[::-1] if is_before else neighbours)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.store.index.batch_writer import count_cut_texts
 from turnlog.store.index.coverage import read_coverage
+from turnlog.store.index.shards import COUNT_TEXTS
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, TrashedSessions
 from turnlog.store.session_counts import count_sessions
 
@@ -60,7 +61,7 @@ def read_searched_index(
     in_trash = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return SearchedIndex(
-        db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {in_trash}").get,
+        db.execute(COUNT_TEXTS).get - db.execute(f"{COUNT_TEXTS} WHERE {in_trash}").get,
         count_sessions(db, trash.sessions).sessions,
         sum(file not in trash.files for (file,) in db.execute(gone)),
         not (refresh.left or refresh.is_busy or share < 1),

@@ -37,8 +37,6 @@ PIECE_BYTES = 1 << 19
 """How much of a file is read at once; a longer line is read whole."""
 _PIECES_OF_CONVERSATION = 4
 """How many times as much is read at once if most of it is left out, because each piece has a fixed cost."""
-_RETAINED_BYTES = 16 << 20
-"""How much freed memory to keep (`retain_freed_memory`)."""
 MIN_TEXT_BYTES = 4
 """Every text takes at least this many bytes of a file, so text numbers can be reserved before a file is read."""
 MAX_TEXT_CHARS = 32 << 20
@@ -148,15 +146,6 @@ class IndexBatch(Struct, array_like=True):
             words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])
             self.identifiers = names.select_unknown(find_identifiers(words))
         return self.identifiers
-
-
-def retain_freed_memory() -> None:
-    """Let the allocator keep what a piece has used for the next one.
-
-    glibc returns the end of the heap to the system as soon as some of it is free, and gets it back page by page. Once a
-    large block was freed, it keeps as much. Elsewhere, this does nothing.
-    """
-    bytes(_RETAINED_BYTES)
 
 
 def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:

@@ -18,17 +18,10 @@ from turnlog.entries.agents import read_agent_owner
 from turnlog.entries.reader import pause_garbage_collector
 from turnlog.entries.tail import Checkpoint
 from turnlog.entries.transcript_files import is_loose_agent
-from turnlog.entries.worker_processes import count_cores, produce_ahead
+from turnlog.entries.worker_processes import count_cores, produce_ahead, retain_freed_memory
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.batch_reader import (
-    MIN_TEXT_BYTES,
-    IndexBatch,
-    ReadTask,
-    TextPart,
-    read_batches,
-    retain_freed_memory,
-)
+from turnlog.store.index.batch_reader import MIN_TEXT_BYTES, IndexBatch, ReadTask, TextPart, read_batches
 from turnlog.store.index.batch_writer import (
     drop_text_words,
     list_answer_keys,

@@ -17,9 +17,10 @@ import apsw
 
 from turnlog.entries.reader import pause_garbage_collector
 from turnlog.entries.tail import Checkpoint
+from turnlog.entries.worker_processes import retain_freed_memory
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.store.file_lock import open_write_transaction
-from turnlog.store.index.batch_reader import IndexBatch, ReadTask, retain_freed_memory
+from turnlog.store.index.batch_reader import IndexBatch, ReadTask
 from turnlog.store.index.batch_writer import insert_texts, write_identifiers
 from turnlog.store.index.full_text_pieces import set_piece_merging
 from turnlog.store.index.name_numbers import SharedNameNumbers

@@ -7,7 +7,6 @@ content, and so does a filler that can't go on, for example because the disk is 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -27,6 +26,8 @@ def start_filler(index: Path, config_dirs: Sequence[Path]) -> bool:
     lock = index.with_suffix(".lock")
     if read_pause_reason(index) is not None or is_filler_running(lock):
         return False
+    import subprocess  # late, because most commands find nothing to start
+
     command = [sys.executable, "-P", "-m", "turnlog.store.fill_process", str(index), *map(str, config_dirs)]
     flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     try:

@@ -17,6 +17,7 @@ from turnlog.session.texts.texts import (
     SearchText,
     ShownEarlier,
     find_whole_file_path,
+    join_result,
     list_readable_strings,
     list_search_texts,
 )
@@ -400,3 +401,38 @@ def test_an_answer_that_the_client_made_up_is_meta() -> None:
     assert list_texts(filler)[0][0] == "meta"
     assert list_texts(filler | {"isApiErrorMessage": True})[0][0] == "answer"
     assert list_texts(answer(text("No response requested.")))[0][0] == "answer"
+
+
+# -- one text for a result and its structure
+
+
+def join_texts(entry: Any) -> list[SearchText]:
+    found = list_search_texts(read_placed_line(entry))
+    join_result(found)
+    return found
+
+
+def test_a_result_and_what_its_structure_adds_are_joined() -> None:
+    (found,) = join_texts(result({"stdout": "told", "stderr": "beyond", "filePath": "/home/dana/a.py"}))
+    words = "told\nbeyond\n/home/dana/a.py"
+    assert (found.kind, found.words, found.call, found.seen) == ("result", words, "c", len("told"))
+    assert found.paths == ("/home/dana/a.py",)
+
+
+def test_a_structure_that_adds_only_a_path_leaves_the_words_as_they_are() -> None:
+    (found,) = join_texts(result({"filePath": "/home/dana/a.py"}, "/home/dana/a.py has changed"))
+    assert (found.words, found.paths) == ("/home/dana/a.py has changed", ("/home/dana/a.py",))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        prompt("hello"),
+        result({"stdout": "told"}),
+        prompt([outcome("c", "one"), outcome("d", "two")]),
+        prompt([outcome("c", "one"), text("two")]),
+        answer(text("one"), use("c", "Bash", {"command": "ls"})),
+    ],
+)
+def test_other_texts_stay_apart(entry: Any) -> None:
+    assert join_texts(entry) == list_search_texts(read_placed_line(entry))

@@ -9,18 +9,21 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from .browser import Server, run_server
 from .corpora import generate_corpus
-from .measure import BenchmarkError
-from .report import Goal, Part, Report
+from .indexes import build_command, delete_index
+from .measure import BenchmarkError, compare_programs
+from .report import Goal, Part, Report, format_table
 
 _HALF = 0.5
 """The collection `list` has 5,000 sessions; these pages are measured with 2,500."""
 _WORDS = ("a", "th", "fix", "test", "read the", "error", "co", "server")
+_FIRST_COMMANDS = {"ls": ("ls", "-n", "50"), "usage": ("usage", "--json"), "tree": ("tree", "--json")}
 _TIMEOUT_MS = 120_000
 _CROWD_SESSION = "cccccccc-0000-4000-8000-000000010000"
 _CROWD_AGENTS = 10_000
@@ -81,6 +84,33 @@ def measure_app_pages(_runs: int, scale: float) -> Report:
                 yield Goal(
                     f"ms of the longest task with {_CROWD_AGENTS:,} sub-agents: {name}", max(tasks, default=0), 200
                 )
+
+
+def measure_small_files(runs: int, scale: float) -> Report:
+    """100,000 small files with an empty data folder: the first rows of home and `ls`, and a fifth of the files."""
+    collections = {
+        "": generate_corpus("tiny", scale=1.25 * scale),
+        ", a fifth": generate_corpus("tiny", scale=scale / 4),
+    }
+    counts = {name: sum(1 for _ in (folder / "projects").rglob("*.jsonl")) for name, folder in collections.items()}
+    programs = {
+        f"{command}{name}": build_command(folder, *words)._replace(
+            prepare=partial(delete_index, folder, is_paused=command == "tree"), discards_output=True
+        )
+        for command, words in _FIRST_COMMANDS.items()
+        for name, folder in collections.items()
+    }
+    costs = compare_programs(programs, min(runs, 3))
+    for folder in collections.values():
+        delete_index(folder)
+    yield f"  {', '.join(f'{count:,}' for count in counts.values())} files:"
+    yield from format_table(costs, "ls, a fifth")
+    for command in _FIRST_COMMANDS:
+        ratio = costs[command].cpu / costs[f"{command}, a fifth"].cpu / (counts[""] / counts[", a fifth"])
+        yield Goal(f"times the CPU for each file of a fifth: first {command}", ratio, 1.3)
+    yield Goal("s until the first ls has printed its first page", costs["ls"].wall, 3)
+    with run_server(collections[""]) as server, _Pages(server) as pages:
+        yield Goal("ms until home has rows, with an empty data folder", pages.visit_cold()[1], 3000)
 
 
 def _write_crowd(config: Path) -> None:
@@ -218,4 +248,4 @@ class _Pages:
         self._page.locator(".part[aria-busy]").first.wait_for(state="detached")
 
 
-PARTS: dict[str, Part] = {"app-pages": measure_app_pages}
+PARTS: dict[str, Part] = {"app-pages": measure_app_pages, "small-files": measure_small_files}

@@ -13,6 +13,10 @@ from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.usage.prices import load_price_table
 from turnlog.store.index import price_mark
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend
+from turnlog.store.usage.groupings import build_usage_report
+from turnlog.store.usage.time_zones import TimeZone
+from turnlog.store.usage.usage_reports import UsageRequest
+from turnlog.store.usage.usage_sums import SpendFilter, sum_spend
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
 
@@ -86,6 +90,21 @@ def test_cost_is_exact_and_what_the_cache_saved_counts_the_dearer_writes() -> No
     plain = (96_400 + 3310) * 5_000_000
     assert found.saved == plain - (96_400 * 500_000 + 1000 * 6_250_000 + 2310 * 10_000_000)
     assert found.unpriced == 0
+
+
+def test_costs_beyond_what_sqlite_can_store_are_limited() -> None:
+    ledger = Ledger()
+    made_up: dict[str, Any] = {"output_tokens": 10**15, "cache_read_input_tokens": 10**15}
+    for number, name in enumerate("abc"):
+        ledger.answer(f"m{number}", ledger.file(name), **made_up)
+        ledger.answer(f"n{number}", ledger.file(f"{name}/agent", name, kind="agent"), **made_up)
+    ledger.renew()
+    found = ledger.spend()
+    assert {usage.output for usage in found.values()} == {2 * 10**15}
+    assert {usage.cost for usage in found.values()} == {1 << 62}
+    whole = sum_spend(ledger.db, SpendFilter())
+    assert (whole.output, whole.cost) == (6 * 10**15, (1 << 63) - 1)
+    assert build_usage_report(ledger.db, UsageRequest("daily", zone=TimeZone("UTC"))).total.cost > 0
 
 
 def test_tokens_without_a_known_price_are_unpriced_and_never_free() -> None:

@@ -231,7 +231,7 @@ def read_cost_today(transcript: str) -> tuple[float, bool] | None:
         db = connect(address, uri=True, timeout=0)
         try:
             row = db.execute(
-                "SELECT sum(cost), count(*) FROM spend WHERE hour >= ?", (_find_midnight() // 3600,)
+                "SELECT total(cost), count(*) FROM spend WHERE hour >= ?", (_find_midnight() // 3600,)
             ).fetchone()
             read = db.execute("SELECT offset FROM file WHERE path = ?", (transcript,)).fetchone()
         finally:

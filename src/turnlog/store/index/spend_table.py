@@ -28,6 +28,10 @@ _MAX_WAITING_ROWS = 1000
 """How many messages of one part are added at a time."""
 LETTERS_IN_ESTIMATE, TOKENS_IN_ESTIMATE = 5, 2
 """The ratio of letters to tokens, measured on final answers, which have 2.2 to 2.8 letters per token."""
+_COST_PLACES = slice(7, 9)
+"""The places of `cost` and `saved` among the columns of `spend` after the first three."""
+_MAX_COST = 1 << 62
+"""In pico dollars; made-up token counts can cost more, which SQLite can't store."""
 _QUALITY_NUMBERS = {quality: place for place, quality in enumerate(QUALITIES)}
 _ISO_TIME_GLOB = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
 _ANSWER_QUERY = f"""
@@ -132,12 +136,20 @@ def sum_file_spend(counts: dict[str, MessageCounts]) -> Iterable[tuple[Any, ...]
 
 
 def join_spend_rows(rows: Iterable[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
-    """Add up rows of `spend` with the same hour, session and model."""
+    """Add up rows of `spend` with the same hour, session and model; limit costs to what SQLite can store."""
     joined: dict[tuple[Any, ...], tuple[int, ...]] = {}
     for row in rows:
         key, columns = row[:3], row[3:]
         joined[key] = _add_columns(joined[key], columns) if key in joined else columns
-    return ((*key, *columns) for key, columns in joined.items())
+    return ((*key, *_limit_costs(columns)) for key, columns in joined.items())
+
+
+def _limit_costs(columns: tuple[int, ...]) -> tuple[int, ...]:
+    cost, saved = columns[_COST_PLACES]
+    if abs(cost) <= _MAX_COST and abs(saved) <= _MAX_COST:
+        return columns
+    cost, saved = (max(-_MAX_COST, min(amount, _MAX_COST)) for amount in (cost, saved))
+    return (*columns[: _COST_PLACES.start], cost, saved, *columns[_COST_PLACES.stop :])
 
 
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:

@@ -23,13 +23,13 @@ from turnlog.store.insight.family import (
     list_family_rows,
 )
 from turnlog.store.insight.worktrees import find_worktrees
-from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, add_usage_sums, sum_sharing_sessions
+from turnlog.store.usage.usage_sums import COST_SUM, PICO_PER_DOLLAR, add_usage_sums, sum_sharing_sessions
 
 _FILE_QUERY = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions
     FROM file WHERE kind = 'session' AND {session}
 """
-_SPENT_QUERY = "SELECT session, sum(cost), sum(unpriced), sum(messages) FROM spend WHERE {session} GROUP BY session"
+_SPENT_QUERY = f"SELECT session, {COST_SUM}, sum(unpriced), sum(messages) FROM spend WHERE {{session}} GROUP BY session"
 _MODEL_QUERY = """
     SELECT session, name.text FROM spend JOIN name ON name.id = model WHERE {session} GROUP BY session, model
     ORDER BY session, sum(messages) DESC

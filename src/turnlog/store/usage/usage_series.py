@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from turnlog.store.usage.time_zones import format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_day_expression, build_usage_scope
 from turnlog.store.usage.usage_slices import UNKNOWN_MODEL, load_session_folders
+from turnlog.store.usage.usage_sums import COST_SUM
 
 if TYPE_CHECKING:
     import apsw
 
 _SERIES_QUERY = """
-    SELECT {day}, spend_row.session, spend_row.model, sum(cost), sum(input + output + cache_read + cache_write_5m
+    SELECT {day}, spend_row.session, spend_row.model, {cost}, sum(input + output + cache_read + cache_write_5m
         + cache_write_1h), sum(messages)
     FROM (SELECT * {rows}) AS spend_row GROUP BY 1, 2, 3
 """
@@ -39,7 +40,7 @@ def list_usage_points(db: apsw.Connection, request: UsageRequest) -> list[UsageP
     """List usage by day, session and model; messages whose time is unknown are left out."""
     wanted, stretches = build_usage_scope(db, request, is_by_day=True)
     wanted = wanted.with_condition("hour >= 0")
-    query = _SERIES_QUERY.format(day=build_day_expression(stretches), rows=wanted.sql)
+    query = _SERIES_QUERY.format(cost=COST_SUM, day=build_day_expression(stretches), rows=wanted.sql)
     names = dict(db.execute("SELECT id, text FROM name"))
     projects = load_session_folders(db)
     return [

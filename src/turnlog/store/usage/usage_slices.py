@@ -19,6 +19,7 @@ from turnlog.store.usage.usage_reports import (
     build_usage_scope,
     list_clock_stretches,
 )
+from turnlog.store.usage.usage_sums import COST_SUM
 
 if TYPE_CHECKING:
     import apsw
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 UNKNOWN_MODEL = "unknown"
 DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _SLICE_QUERY = """
-    SELECT hour, session, sum(cost), sum(input + output + cache_read + cache_write_5m + cache_write_1h), sum(messages)
+    SELECT hour, session, {cost}, sum(input + output + cache_read + cache_write_5m + cache_write_1h), sum(messages)
     {rows} GROUP BY 1, 2
 """
 
@@ -106,7 +107,8 @@ def sum_slice_by_session(db: apsw.Connection, wanted: UsageSlice) -> dict[int, S
     else:
         scope, stretches = build_usage_scope(db, wanted.request, is_by_day=True)
     scope = build_model_scope(scope, wanted.model)
-    return sum_rows_by_session(db, wanted, stretches, db.execute(_SLICE_QUERY.format(rows=scope.sql), scope.values))
+    query = _SLICE_QUERY.format(cost=COST_SUM, rows=scope.sql)
+    return sum_rows_by_session(db, wanted, stretches, db.execute(query, scope.values))
 
 
 def sum_rows_by_session(

@@ -50,8 +50,11 @@ class UsageSum(NamedTuple):
         return self.partial + self.placeholder + self.missing
 
 
-_ADDED_FIELDS = UsageSum._fields[:-2]
-_SUM_COLUMNS = ", ".join([*(f"sum({name})" for name in _ADDED_FIELDS), "min(nullif(first, 0))", "max(nullif(last, 0))"])
+COST_SUM = "CAST(total(cost) AS INTEGER)"
+"""The sum of costs: `sum` fails beyond SQLite's integers, which made-up token counts can exceed."""
+_SAVED_SUM = COST_SUM.replace("cost", "saved")
+_SUMS = [{"cost": COST_SUM, "saved": _SAVED_SUM}.get(name, f"sum({name})") for name in UsageSum._fields[:-2]]
+_SUM_COLUMNS = ", ".join([*_SUMS, "min(nullif(first, 0))", "max(nullif(last, 0))"])
 
 
 class SpendFilter(NamedTuple):

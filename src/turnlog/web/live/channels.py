@@ -217,7 +217,8 @@ class BoardChannel(Channel):
         """Return what the index knows of a session that has ended; reading all of today's files would take long."""
         known = self._ended_costs.get(row.path)
         if known is None or known[0] != row.written or known[1] is None:
-            query = "SELECT sum(cost) FROM spend WHERE session = (SELECT session FROM file WHERE path = ?)"
+            which = "session = (SELECT session FROM file WHERE path = ?)"
+            query = f"SELECT iif(count(*), total(cost), NULL) FROM spend WHERE {which}"
             cost: Any = self._machine.store.db.execute(query, (row.path,)).get
             known = row.written, None if cost is None else cost / PICO_PER_DOLLAR
             self._ended_costs[row.path] = known

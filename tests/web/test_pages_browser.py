@@ -13,7 +13,7 @@ from tests.web.conftest import Complaints, Folders, Server, record_folders, star
 from tests.web.test_preferences import wait_until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 pytestmark = pytest.mark.slow
 
@@ -132,6 +132,23 @@ def test_a_hit_leads_to_its_place_in_the_session(page: Page) -> None:
     page.locator("ol.found a").first.click()
     page.wait_for_url(re.compile(r"/s/aaaaaaaa-0000-4000-8000-000000000042\?at=@\d+"))
     expect(page.locator("article.item", has_text="The quokka is fine.").first).to_be_in_viewport()
+
+
+def test_a_choice_made_while_results_load_keeps_the_one_before(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    held: list[Route] = []
+    page.route(re.compile(r"/search/results\?.*error"), lambda route: route.continue_() if held else held.append(route))
+    page.goto("/search?q=such")
+    page.locator('.facet [data-facet="tool:Bash"]').click()
+    expect(page.locator(".chosen a")).to_have_count(1)
+    with page.expect_request(re.compile("/search/results.*error")):
+        page.locator('.facet [data-facet="error:yes"]').click()
+    page.locator(".chosen a", has_text="tool").click()
+    expect(page.locator("#q")).to_have_value("such tool:Bash error:yes")
+    held[0].continue_()
+    expect(page.locator("#q")).to_have_value("such error:yes")
+    expect(page.locator(".chosen a")).to_have_count(1)
 
 
 def test_a_choice_changes_the_query_and_back_takes_it_back(page: Page) -> None:

@@ -17,6 +17,8 @@ const saveButton = document.getElementById("save-search");
 const saveDialog = document.getElementById("save");
 const facetsButton = document.getElementById("facets-open");
 let running = new AbortController();
+/** Settles when the latest search has ended. */
+let latest = Promise.resolve();
 let timer = 0;
 let counting = 0;
 let wasBusy = false;
@@ -45,7 +47,12 @@ function fillForm(query) {
 }
 
 /** Load the results of a query; `keeps` says how its address enters the history: "replace", "push" or not at all. */
-async function search(query = readForm(), keeps = "replace") {
+function search(query = readForm(), keeps = "replace") {
+  latest = loadResults(query, keeps);
+  return latest;
+}
+
+async function loadResults(query, keeps) {
   clearTimeout(timer);
   clearTimeout(counting);
   running.abort();
@@ -91,7 +98,7 @@ function show(found) {
   const open = [...results.querySelectorAll("details[data-more][open]")].map((details) => details.dataset.more);
   results.replaceChildren(found);
   for (const details of results.querySelectorAll("details[data-more]")) details.open = open.includes(details.dataset.more);
-  if (focused) ([...results.querySelectorAll("[data-facet]")].find((link) => link.dataset.facet === focused) ?? field).focus();
+  if (focused) (findChoice(focused) ?? field).focus();
 }
 
 function afterResults() {
@@ -143,8 +150,18 @@ function onClick(event) {
     return;
   }
   event.preventDefault();
+  const { facet } = link.dataset;
+  if (facet && results.hasAttribute("aria-busy")) {
+    // Its query adds a filter to the previous query, or removes one: it would undo what has just been chosen.
+    latest.then(() => findChoice(facet)?.click());
+    return;
+  }
   fillForm(address.searchParams);
   search(address.searchParams, "push").then(() => recordSearch(here()));
+}
+
+function findChoice(facet) {
+  return [...results.querySelectorAll("[data-facet]")].find((link) => link.dataset.facet === facet);
 }
 
 function openSaveDialog() {

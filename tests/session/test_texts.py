@@ -419,6 +419,11 @@ def test_a_result_and_what_its_structure_adds_are_joined() -> None:
     assert found.paths == ("/home/dana/a.py",)
 
 
+def test_the_size_of_an_empty_result_stays_zero() -> None:
+    (found,) = join_texts(result({"stdout": "beyond"}, ""))
+    assert (found.words.strip(), found.seen) == ("beyond", 0)
+
+
 def test_a_structure_that_adds_only_a_path_leaves_the_words_as_they_are() -> None:
     (found,) = join_texts(result({"filePath": "/home/dana/a.py"}, "/home/dana/a.py has changed"))
     assert (found.words, found.paths) == ("/home/dana/a.py has changed", ("/home/dana/a.py",))

@@ -140,7 +140,7 @@ def join_result(texts: list[SearchText]) -> None:
         return
     shown, extra = texts[-2:]
     if extra.kind == shown.kind == "result" and extra.call == shown.call is not None:
-        shown.seen = shown.seen or len(shown.words)
+        shown.seen = len(shown.words) if shown.seen is None else shown.seen
         shown.words = f"{shown.words}\n{extra.words}" if extra.words else shown.words
         shown.paths += extra.paths
         texts.pop()

@@ -392,7 +392,8 @@ class BatchReader:
                 if text.tool is not None:
                     self._note_call(call, text.tool, line.timestamp, words, paths)
                 else:
-                    self._note_result(call, line.timestamp, text.seen or len(words), failed, shown_path)
+                    size = len(words) if text.seen is None else text.seen
+                    self._note_result(call, line.timestamp, size, failed, shown_path)
                 tool_id = self.tools.get(call)
             if not words and not paths:
                 continue

@@ -145,7 +145,7 @@ def _is_folder(word: str) -> bool:
 
 
 def _is_configuration(word: str) -> bool:
-    return word.endswith(".json") and os.path.isfile(word)  # noqa: PTH113
+    return word.endswith(".json") and os.path.isfile(word)  # noqa: PTH113 - as above
 
 
 _FURTHER_VALUES = {

@@ -93,9 +93,15 @@ def measure_small_files(runs: int, scale: float) -> Report:
         ", a fifth": generate_corpus("tiny", scale=scale / 4),
     }
     counts = {name: sum(1 for _ in (folder / "projects").rglob("*.jsonl")) for name, folder in collections.items()}
+
+    def delete_all_indexes(folder: Path, *, is_paused: bool) -> None:
+        for other in collections.values():  # their background processes would compete
+            delete_index(other)
+        delete_index(folder, is_paused=is_paused)
+
     programs = {
         f"{command}{name}": build_command(folder, *words)._replace(
-            prepare=partial(delete_index, folder, is_paused=command == "tree"), discards_output=True
+            prepare=partial(delete_all_indexes, folder, is_paused=command == "tree"), discards_output=True
         )
         for command, words in _FIRST_COMMANDS.items()
         for name, folder in collections.items()

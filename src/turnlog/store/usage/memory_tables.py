@@ -55,7 +55,7 @@ def build_usage_tables(
     }
 
     def scan_file(path: str, counts: dict[str, MessageCounts]) -> _ScannedFile:
-        return _scan_file(transcripts[path], counts, with_title=with_titles)
+        return _scan_file(transcripts[path], counts, with_title=with_titles, with_sums=not with_answers)
 
     found = reduce_usage_by_file(map(Path, transcripts), scan_file, dict[str, _ScannedFile], progress=progress)
     names = _ScanNumbers()
@@ -101,7 +101,9 @@ class _ScannedFile(Struct, gc=False, array_like=True):
     """The messages themselves, encoded: most of them are never looked at."""
 
 
-def _scan_file(item: TranscriptFile, counts: dict[str, MessageCounts], *, with_title: bool) -> _ScannedFile:
+def _scan_file(
+    item: TranscriptFile, counts: dict[str, MessageCounts], *, with_title: bool, with_sums: bool
+) -> _ScannedFile:
     details: tuple[str | None, str | None, str | None, bool] = (None, None, None, False)
     if item.kind == "session":
         end = peek_safely(item.path)
@@ -117,7 +119,8 @@ def _scan_file(item: TranscriptFile, counts: dict[str, MessageCounts], *, with_t
             for key, best in counts.items()
         }
         data = msgspec.msgpack.encode(counts)
-    return _ScannedFile(session, details, list(counts), list(sum_file_spend(counts)), data)
+    spend = list(sum_file_spend(counts)) if with_sums else []
+    return _ScannedFile(session, details, list(counts), spend, data)
 
 
 _decode_counts = msgspec.msgpack.Decoder(dict[str, MessageCounts]).decode

@@ -88,6 +88,20 @@ def test_usage_is_exact_while_another_process_reads_the_files_for_the_first_time
     ]
 
 
+def test_usage_reports_an_index_of_another_version_whose_background_process_still_runs(
+    turnlog: Turnlog, filled_machine: Machine, home: Path
+) -> None:
+    turnlog("index", "--wait")
+    wait_for_filler(home)
+    index = next(home.glob("index*.db"))
+    with closing(apsw.Connection(str(index))) as db:
+        db.pragma("user_version", 1)
+    with try_lock_file(index.with_suffix(".filler")):
+        found = turnlog("usage", "--json")
+    assert "was written by a different version of turnlog; it will be rebuilt" in found.err
+    assert found.json["sessions"] == 2
+
+
 def test_usage_waits_for_a_process_that_has_nearly_read_all_files_for_the_first_time(
     turnlog: Turnlog, filled_machine: Machine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

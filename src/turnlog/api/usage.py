@@ -153,7 +153,7 @@ def load_usage_details(
     may_scan = config.index_in_background and not counts_calls
     accepts_gaps = not may_scan
     while True:
-        if may_scan and _is_index_missing(index, config):
+        if may_scan and _is_index_missing(index, config, notify):
             with suppress(Unreadable):  # the index leaves out files that can't be read
                 return _scan_before_indexing(request, config, index, notify, progress)
         remarks: list[str] = []
@@ -182,7 +182,7 @@ def _can_keep_index(index: Path) -> bool:
     return os.access(place, os.W_OK) and all(os.access(file, os.W_OK) or not file.exists() for file in files)
 
 
-def _is_index_missing(index: Path, config: Config) -> bool:
+def _is_index_missing(index: Path, config: Config, notify: Notify | None) -> bool:
     """Return whether much has yet to be indexed for the first time, so that a scan of the files is faster."""
     from turnlog.entries.transcript_files import list_transcripts
     from turnlog.store.filler import read_pause_reason
@@ -200,7 +200,7 @@ def _is_index_missing(index: Path, config: Config) -> bool:
     if index.exists():
         from turnlog.store.store import Store
 
-        with Store.open(index.parent, name=index.name) as store:
+        with Store.open(index.parent, notify or str, index.name) as store:
             unread = _measure_unread_files(store)
     if unread is None:
         folders = list_config_folders(config)

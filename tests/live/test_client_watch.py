@@ -13,13 +13,17 @@ from tests.live.clock import ManualClock, build_now
 from turnlog.entries.layout import list_session_files
 from turnlog.entries.slug import make_slug
 from turnlog.live.client_watch import ClientSign, ClientWatch
+from turnlog.live.hook_reports import SPOOL_FOLDER_NAME, HookReports
 from turnlog.live.processes import ChildProcess, ClientProcess, ProcessActivity
+from turnlog.trace.hook import build_report
 
 ONE, TWO = "00000001-2222-4333-8444-555555555555", "00000002-2222-4333-8444-555555555555"
 
 
 class ScriptedProcesses:
     """Processes that a test starts and ends."""
+
+    process_space = 1
 
     def __init__(self) -> None:
         self.clients: dict[int, ClientProcess] = {}
@@ -53,7 +57,8 @@ class World:
         self.project.mkdir(parents=True)
         (self.config / "sessions").mkdir()
         self.clock, self.processes = ManualClock(), ScriptedProcesses()
-        self.watch = ClientWatch([self.config], self.clock, self.processes)
+        self.data = base / "data"
+        self.watch = ClientWatch([self.config], self.clock, self.processes, HookReports(self.data))
 
     def register(self, pid: int, session_id: str, **fields: object) -> Path:
         path = self.config / "sessions" / f"{pid}.json"
@@ -67,6 +72,15 @@ class World:
         with path.open("ab") as file:
             file.write(build.data())
         return path
+
+    def report(self, event: str, session_id: str, pid: int, start: int = 1, space: int = 1, **fields: str) -> None:
+        """Report what a hook received that a shell of a client started."""
+        given = {"hook_event_name": event, "session_id": session_id, **fields}
+        line = build_report(dict(given), self.clock.now(), [(pid + 1000, start + 5), (pid, start)], space)
+        folder = self.data / SPOOL_FOLDER_NAME
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "2026-01-01.jsonl").open("ab") as file:
+            file.write((line or b"") + b"\n")
 
     def look(self, session_id: str, seconds: float = 1.0, age: float = 100.0) -> ClientSign:
         """What is known after a while about a session that was last active so many seconds ago."""
@@ -268,3 +282,57 @@ def test_hostile_registrations_do_no_harm(world: World) -> None:
     found = world.look(ONE)
     assert found.client is not None
     assert (found.client.status, found.client.status_time, found.client.cwd) == (None, None, None)
+
+
+def test_hooks_tell_two_old_clients_of_one_folder_apart(world: World) -> None:
+    world.write(TWO)
+    world.processes.start(7, world.folder)
+    world.processes.start(8, world.folder)
+    world.report("UserPromptSubmit", ONE, 8)
+    world.report("UserPromptSubmit", TWO, 7)
+    found = {session: world.look(session) for session in (ONE, TWO)}
+    assert [(sign.presence, sign.is_sure, sign.pid) for sign in found.values()] == [
+        ("open", True, 8),
+        ("open", True, 7),
+    ]
+    for words in ("one", "two"):  # what is written later changes nothing
+        world.write(TWO, words)
+        world.write(ONE, words)
+        assert (world.look(ONE).pid, world.look(TWO).pid) == (8, 7)
+    del world.processes.clients[8]
+    assert (world.look(ONE)[:2], world.look(TWO).pid) == (("ended", False), 7)
+
+
+def test_a_client_that_continues_with_a_new_session_leaves_the_one_that_its_hooks_named(world: World) -> None:
+    world.processes.start(7, world.folder)
+    world.processes.start(8, world.folder)
+    world.report("SessionStart", ONE, 7, source="startup")
+    assert world.look(ONE).pid == 7
+    world.write(TWO)
+    world.report("SessionEnd", ONE, 7, reason="clear")
+    world.report("SessionStart", TWO, 7, source="clear")
+    assert (world.look(TWO).pid, world.look(ONE).presence) == (7, "left")
+
+
+def test_a_session_whose_hooks_run_in_a_container_belongs_to_no_client_outside(world: World) -> None:
+    world.processes.start(7, world.folder)
+    world.report("UserPromptSubmit", ONE, 7, space=2)
+    assert world.look(ONE).presence == "unknown"
+    world.write(TWO)
+    assert (world.look(TWO).pid, world.look(ONE).presence) == (7, "unknown")
+
+
+def test_a_reused_process_number_is_not_the_client_that_ran_a_hook(world: World) -> None:
+    world.write(TWO)
+    world.processes.start(7, world.folder, start="2")
+    world.report("UserPromptSubmit", ONE, 7, start=1)
+    os.utime(world.project / f"{TWO}.jsonl", (time.time() + 1, time.time() + 1))
+    assert (world.look(TWO).pid, world.look(ONE).pid) == (7, None)
+
+
+def test_a_client_without_hooks_still_gets_a_new_session_of_its_folder(world: World) -> None:
+    world.processes.start(7, world.folder)
+    world.report("UserPromptSubmit", ONE, 7)
+    assert world.look(ONE).pid == 7
+    world.write(TWO)
+    assert (world.look(TWO).pid, world.look(ONE).presence) == (7, "left")

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnlog.live.hook_reports import HookReport, HookReports
+from turnlog.live.processes import open_processes
 from turnlog.trace import hook
 from turnlog.trace.hook_settings import HOOK_EVENTS
 
@@ -87,6 +88,16 @@ def test_a_report_has_the_few_facts_that_its_event_is_about(data: Path) -> None:
     assert found["Stop"].background == 1
     assert found["SubagentStop"].detail == "a450d1dd"
     assert found["UserPromptSubmit"].detail == ""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_report_names_the_processes_that_started_the_hook(data: Path) -> None:
+    command = f'"{sys.executable}" -I -S "{SCRIPT}" "$1/trace" --for live; true'  # so that the shell stays
+    subprocess.run(["bash", "-c", command, "-", str(data)], input=build_input("Stop"), check=True, timeout=60)
+    (report,) = HookReports(data).poll()
+    own_start = int(Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()[19])
+    assert report.processes[1] == (os.getpid(), own_start)
+    assert report.process_space == open_processes().process_space
 
 
 def test_long_text_is_cut(data: Path) -> None:

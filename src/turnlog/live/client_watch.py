@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.entries.clients import Client, list_registrations
 from turnlog.entries.layout import SessionFile, list_project_sessions
 from turnlog.entries.slug import make_slug
-from turnlog.live.hook_reports import HookReports, find_hook_sign
+from turnlog.live.hook_reports import HookReport, HookReports, find_hook_sign
 from turnlog.live.process_watch import Clock, ProcessWatch, SystemClock
 from turnlog.live.processes import ClientProcess, ProcessActivity, Processes, open_processes
-from turnlog.live.signs import HookSign, Presence
+from turnlog.live.reported_clients import ReportedClients
+from turnlog.live.signs import HookSign, Presence, ProcessKey, to_process_key
 from turnlog.live.typed_commands import TypedCommand, TypedCommands
 
 __all__ = ["ClientSign", "ClientWatch", "Clock", "SystemClock", "read_mtime_ns"]
@@ -50,8 +51,16 @@ class ClientSign(NamedTuple):
     """Its process; None if it is not on this machine, or unknown."""
     started: float | None = None
     """When an unregistered client started, in seconds since 1970."""
+    start: str | None = None
+    """The same in clock ticks since boot."""
     departure: float = 0.0
     """When the session was first seen without its client, in seconds since 1970."""
+
+    @property
+    def process(self) -> ProcessKey | None:
+        """The client's process on this machine; None if unknown."""
+        start = self.start or (self.client.start if self.client is not None else None)
+        return to_process_key(self.pid, start) if self.pid is not None else None
 
 
 _UNKNOWN = ClientSign()
@@ -63,11 +72,18 @@ class _Seat:
     def __init__(self, process: ClientProcess) -> None:
         self.process = process
         self.session_id: str | None = None
+        self.is_reported = False
+        """Whether a hook of this client named the session."""
         self.folders: list[Path] | None = None
         """The project folders whose sessions it may have open."""
         self.written_bytes = 0
         self.growth: int | None = None
         """How many bytes it wrote between the last two looks."""
+
+    @property
+    def key(self) -> ProcessKey | None:
+        """The process as hooks report it."""
+        return to_process_key(self.process.pid, self.process.start)
 
     def measure_growth(self, activity: ProcessActivity | None) -> None:
         before = self.written_bytes
@@ -103,6 +119,7 @@ class ClientWatch:
         self._is_visible = False
         self.activities = ProcessWatch(self._clock, self._processes)
         self._reports = reports
+        self._reported = ReportedClients(self._processes.process_space)
         self._typed = TypedCommands(self._config_dirs)
         self._lock = threading.RLock()
         self._folder_times: dict[Path, int] = {}
@@ -115,7 +132,7 @@ class ClientWatch:
                 self._next_report = mono + _REPORT_SECONDS
                 self._update_registered(self._read_registrations())
                 if self._reports is not None:
-                    self._reports.poll()
+                    self._note_reports(self._reports.poll())
                 self._typed.poll()
                 if self._has_seat_changed():
                     self._next = mono
@@ -189,6 +206,7 @@ class ClientWatch:
             if key not in self._seats:
                 self._seats[key] = _Seat(process)
                 self._open_named_session(self._seats[key])
+            self._open_reported_session(self._seats[key])
         folders: dict[Path, list[_Seat]] = {}
         for seat in self._seats.values():
             if seat.folders is None:
@@ -198,6 +216,18 @@ class ClientWatch:
         self._folder_times = {folder: read_mtime_ns(folder) for folder in folders}
         for folder, seats in folders.items():
             self._assign_sessions(folder, seats)
+
+    def _note_reports(self, reports: Sequence[HookReport]) -> None:
+        self._reported.add(reports)
+        for seat in self._seats.values() if reports else ():
+            self._open_reported_session(seat)
+
+    def _open_reported_session(self, seat: _Seat) -> None:
+        """Give a client the session that its hooks named last."""
+        session_id = self._reported.find_session(seat.key)
+        if session_id is not None and session_id not in self._registered:
+            self._take_seat(seat, session_id)
+            seat.is_reported = True
 
     def _open_named_session(self, seat: _Seat) -> None:
         """Give a client the session that its arguments name."""
@@ -223,7 +253,13 @@ class ClientWatch:
 
     def _assign_sessions(self, folder: Path, seats: list[_Seat]) -> None:
         """Give each session that was written to the client that most likely wrote it."""
-        files = [file for file in list_project_sessions(folder) if file.session_id not in self._registered]
+        known = {seat.session_id for seat in seats if seat.is_reported}
+        seats = [seat for seat in seats if not seat.is_reported] or seats
+        files = [
+            file
+            for file in list_project_sessions(folder)
+            if not {file.session_id} & (self._registered.keys() | self._reported.hidden_sessions | known)
+        ]
         for seat in seats if len(seats) > 1 else ():
             seat.measure_growth(self._processes.read_activity(seat.process.pid))
         for file in sorted(files, key=lambda file: -file.mtime_ns):
@@ -237,6 +273,9 @@ class ClientWatch:
             writer = self._choose_seat(file, seats, file.size - before[1] if before else 0)
             if writer is not None and writer.session_id != file.session_id:
                 self._take_seat(writer, file.session_id)
+                if writer.is_reported:
+                    writer.is_reported = False
+                    self._reported.forget_process(writer.key)
 
     def _choose_seat(self, file: SessionFile, seats: list[_Seat], growth: int) -> _Seat | None:
         """Choose the client of a session: the only one that wrote enough, its own, a free one, or the idlest one."""
@@ -262,6 +301,8 @@ class ClientWatch:
 
     def _take_seat(self, seat: _Seat, session_id: str) -> None:
         """Record that a client has a session open; another client that seemed to have it gets the other session."""
+        if seat.session_id == session_id:
+            return
         other = next((one for one in self._seats.values() if one.session_id == session_id), None)
         if other is not None:
             other.session_id, seat.session_id = seat.session_id, None
@@ -286,7 +327,10 @@ class ClientWatch:
             pid = client.pid if client.is_here else None
             return ClientSign("open" if client.is_here else "unknown", client.is_here, client, pid)
         if seat := next((seat for seat in self._seats.values() if seat.session_id == session_id), None):
-            return ClientSign("open", False, None, seat.process.pid, seat.process.started)
+            process = seat.process
+            return ClientSign("open", seat.is_reported, None, process.pid, process.started, process.start)
+        if session_id in self._reported.hidden_sessions:
+            return _UNKNOWN
         departed = self._departed.get(session_id)
         if departed is not None and (last_activity or 0.0) <= departed.departure + _SLACK_SECONDS:
             return departed

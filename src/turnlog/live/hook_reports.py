@@ -25,7 +25,7 @@ import msgspec
 
 from turnlog.entries.layout import scan_folder
 from turnlog.entries.tail import Checkpoint, read_tail
-from turnlog.live.signs import HookSign
+from turnlog.live.signs import HookSign, ProcessKey
 
 ReportedEvent = Literal[
     "Notification", "PermissionRequest", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop",
@@ -73,6 +73,10 @@ class HookReport(msgspec.Struct, frozen=True):
     """Why a conversation is compacted: manual or auto."""
     background: int | None = None
     """How many background tasks were running, if the client said so."""
+    processes: tuple[ProcessKey, ...] = ()
+    """The processes that started the hook, the nearest first; one is the client. Empty if they are unknown."""
+    process_space: int | None = None
+    """The namespace of these processes; None if it is unknown."""
 
     @property
     def detail(self) -> str:
@@ -226,7 +230,8 @@ def find_hook_sign(reports: HookReports, session: Path, now: float) -> HookSign 
 
 def _build_sign(report: HookReport) -> HookSign | None:
     try:
-        return HookSign(report.event, datetime.fromtimestamp(report.time, UTC), report.detail, report.agent_id)
+        time = datetime.fromtimestamp(report.time, UTC)
+        return HookSign(report.event, time, report.detail, report.agent_id, report.processes)
     except (OverflowError, ValueError, OSError):
         return None  # not a time
 

@@ -68,6 +68,8 @@ def _is_outdated(hook: HookSign, now: datetime, signs: SessionSigns) -> bool:
         return True
     if hook.event != "SessionEnd" or not signs.is_open:
         return False
+    if signs.client_process is not None and hook.processes and signs.client_process not in hook.processes:
+        return True  # another client had the session open, and has ended
     is_new_client = signs.client_started is not None and signs.client_started > hook.time
     is_exiting = hook.detail not in _LEAVING_REASONS and now - hook.time < _MAX_EXIT
     return is_new_client or is_exiting

@@ -79,6 +79,10 @@ class ProcessActivity(NamedTuple):
 class Processes(Protocol):
     """The processes of a machine."""
 
+    @property
+    def process_space(self) -> int | None:
+        """The namespace in which their ids are valid, as hooks report it; None if this system has none."""
+
     def is_alive(self, pid: int, start: object) -> bool:
         """Return whether a process is running; `start` distinguishes it from a later process with the same number."""
 
@@ -94,6 +98,8 @@ class Processes(Protocol):
 
 class NoProcesses:
     """A system that reveals nothing about a process except whether it is running."""
+
+    process_space: int | None = None
 
     def is_alive(self, pid: int, start: object) -> bool:
         return is_process_alive(pid, start)
@@ -113,6 +119,7 @@ class ProcFolder:
 
     def __init__(self, root: Path = _PROC_FOLDER) -> None:
         self._root = root
+        self.process_space = _read_process_space(root)
         self._others: dict[int, tuple[float, float]] = {}
         """When each process that is no client was first seen and last examined."""
 
@@ -206,6 +213,13 @@ class ProcFolder:
             return (self._root / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()
         except (OSError, IndexError):
             return []
+
+
+def _read_process_space(root: Path) -> int | None:
+    try:
+        return int(str((root / "self/ns/pid").readlink())[5:-1])  # `pid:[4026531836]`
+    except (OSError, ValueError):
+        return None
 
 
 def _to_epoch(ticks: bytes) -> float:

@@ -291,6 +291,7 @@ class SessionWatch:
             is_presence_sure=found.is_sure,
             agents_written=_to_time(max(agents)) if agents else None,
             client_started=_to_time(found.started) if found.started is not None else None,
+            client_process=found.process,
             agent_calls=self._list_agent_calls(),
             has_suggestion=max(self._suggestions.values(), default=0.0) > self.written,
             hook=clients.find_hook(self.file.path),

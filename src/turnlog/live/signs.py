@@ -20,6 +20,15 @@ _TOOL_SHELL_MARKS = ("shell-snapshots", "pwd -P >|")
 """Found in the command line of every shell in which a client runs a command."""
 
 
+ProcessKey = tuple[int, int]
+"""A process: its id, and its start in clock ticks since boot, because ids are reused."""
+
+
+def to_process_key(pid: int, start: str | None) -> ProcessKey | None:
+    """Identify a process by its id and start; None if the start is unknown."""
+    return (pid, int(start)) if start is not None and start.isdecimal() else None
+
+
 class HookSign(NamedTuple):
     """The latest report of a hook about a session."""
 
@@ -30,6 +39,8 @@ class HookSign(NamedTuple):
     """What the event is about: the tool, the type and text of a notification, why a session started or ended."""
     agent: str = ""
     """The sub-agent that it is about; empty for the main agent."""
+    processes: tuple[ProcessKey, ...] = ()
+    """The processes that started it; empty if they are unknown."""
 
 
 class ScreenSign(NamedTuple):
@@ -70,6 +81,8 @@ class SessionSigns(Struct, frozen=True):
     screen: ScreenSign | None = None
     client_started: datetime | None = None
     """When the client's process started; None if unknown."""
+    client_process: ProcessKey | None = None
+    """The client's process; None if unknown."""
     agent_calls: tuple[OpenCall, ...] | None = None
     """The calls of sub-agents that have no result yet; None if no sub-agent's file was read."""
     has_suggestion: bool = False

@@ -51,6 +51,8 @@ _MAX_REPORT_BYTES = 4000
 """A report must be short: each line is appended with a single write, so that several processes can append at once."""
 _MAX_SPOOL_BYTES = 1 << 20
 _MAX_SPOOLS = 8
+_MAX_ANCESTORS = 3
+"""How many of the processes above this one are reported: a client may start a hook through a shell or two."""
 
 
 def run_hook(arguments: list[str]) -> None:
@@ -63,7 +65,7 @@ def run_hook(arguments: list[str]) -> None:
         if "live" in purposes:
             fields = _parse_fields(data)
             event = fields.get("hook_event_name")
-            if (line := build_report(fields, time.time())) is not None:
+            if (line := build_report(fields, time.time(), _list_ancestors(), _read_process_space())) is not None:
                 _append_report(os.path.join(os.path.dirname(os.path.abspath(folder)), "hook-reports"), line)  # noqa: PTH100, PTH118, PTH120 - pathlib costs more than the rest
     finally:
         if "trace" in purposes and (event in _TRACED_EVENTS or event not in _REPORTED_FIELDS):
@@ -121,7 +123,35 @@ def _skip_characters(text: str, at: int, characters: str) -> int:
     return at
 
 
-def build_report(fields: dict[str, object], now: float) -> bytes | None:
+def _list_ancestors() -> "list[tuple[int, int]]":
+    """List the processes that started this one, each with its start in clock ticks since boot; empty where unknown."""
+    found: list[tuple[int, int]] = []
+    pid = os.getppid()
+    while pid > 1 and len(found) < _MAX_ANCESTORS:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+                fields = file.read(1024).rpartition(b")")[2].split()
+            found.append((pid, int(fields[19])))
+            pid = int(fields[1])
+        except (OSError, ValueError, IndexError):
+            break
+    return found
+
+
+def _read_process_space() -> int | None:
+    """Return the number of the process namespace: a container has its own, where process ids mean something else."""
+    try:
+        return int(os.readlink("/proc/self/ns/pid")[5:-1])  # noqa: PTH115 - `pid:[4026531836]`
+    except (OSError, ValueError):
+        return None
+
+
+def build_report(
+    fields: dict[str, object],
+    now: float,
+    ancestors: "list[tuple[int, int]] | tuple[()]" = (),
+    process_space: int | None = None,
+) -> bytes | None:
     """Build the line for an event that is reported; None for any other event."""
     event = fields.get("hook_event_name")
     if not isinstance(event, str) or event not in _REPORTED_FIELDS:
@@ -135,6 +165,10 @@ def build_report(fields: dict[str, object], now: float) -> bytes | None:
     tasks = fields.get("background_tasks")
     if isinstance(tasks, list):
         parts.append(f'"background":{len([task for task in tasks if _is_running(task)])}')
+    if process_space is not None:
+        parts.append(f'"process_space":{process_space}')
+    if ancestors:
+        parts.append('"processes":[' + ",".join(f"[{pid},{start}]" for pid, start in ancestors) + "]")
     line = ("{" + ",".join(parts) + "}").encode("ascii")
     return line if len(line) <= _MAX_REPORT_BYTES else None
 

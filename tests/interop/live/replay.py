@@ -41,6 +41,7 @@ class ReplayProcesses:
     def __init__(self, boot: float, config_dir: Path) -> None:
         self._boot, self._config_dir = boot, config_dir
         self._samples: dict[int, ProcessSample] = {}
+        self.process_space = 1
         self._counts: dict[int, list[int]] = {}
 
     def apply_step(self, step: dict[str, Any]) -> None:

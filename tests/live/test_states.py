@@ -404,6 +404,19 @@ def finish(build: Build) -> None:
     build.answer("done")
 
 
+def fill_window(build: Build) -> None:
+    build.prompt("go")
+    build.answer("done", usage={"input_tokens": 160_000, "output_tokens": 5})
+
+
+def take_from_queue(seconds: float) -> Callable[[Build], None]:
+    def write(build: Build) -> None:
+        stamp = at(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        build.note("queue-operation", operation="dequeue", timestamp=stamp)
+
+    return write
+
+
 def trail_off(build: Build) -> None:
     build.prompt("go")
     build.answer("done", stop=None)
@@ -457,6 +470,26 @@ NO_PROCESS = "no result yet, and no child process runs"
         (run, 3, {"status": "waiting", "waiting_for": "input", **NEW}, ("waiting", "sure", REPORTED)),
         (finish, 9, {"status": "busy", "status_time": at(8.9), **NEW}, ("answering", "sure", REPORTED)),
         (finish, 12, {"status": "busy", "status_time": at(8.9), **NEW}, ("compacting", "inferred", None)),
+        (
+            finish, 12, {"status": "busy", "status_time": at(8.9), "typed": typed_at(8.5), **NEW},
+            ("answering", "sure", REPORTED),
+        ),
+        # A dialog that a person opened waits for nobody; one that stops the model does.
+        (finish, 9, {"status": "waiting", "waiting_for": "dialog open", **NEW}, ("finished", "sure", None)),
+        (run, 9, {"status": "waiting", "waiting_for": "dialog open", **NEW}, ("waiting", "sure", REPORTED)),
+        (ask, 9, {"status": "waiting", "waiting_for": "dialog open", **NEW}, ("waiting", "sure", REPORTED)),
+        (
+            ask, 9,
+            {
+                "status": "waiting", "waiting_for": "dialog open", "status_time": at(8.5),
+                "typed": typed_at(8, "/model"), **NEW,
+            },
+            ("answering", "sure", None),
+        ),
+        # What was taken from the queue is written a moment later.
+        (both(finish, take_from_queue(3)), 5, {"status": "idle", **NEW}, ("answering", "inferred", None)),
+        (both(finish, take_from_queue(3)), 9, {"status": "idle", **NEW}, ("finished", "sure", None)),
+        (both(take_from_queue(0.5), finish), 2.5, NEW, ("finished", "sure", None)),
         (finish, 5, {"status": "busy", "status_time": at(1), **NEW}, ("answering", "inferred", None)),
         (finish, 2.1, {"status": "busy", "status_time": at(1), **NEW}, ("finished", "sure", None)),
         (finish, 5, {"status": "shell", "status_time": at(3), **NEW}, ("background", "sure", REPORTED)),
@@ -467,7 +500,8 @@ NO_PROCESS = "no result yet, and no child process runs"
         # Requests that get no answer.
         (both(ask, send(1.1)), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
         (both(ask, send(1.1, 4)), 9, {"status": "busy", **NEW}, ("retrying", "inferred", None)),
-        (both(finish, send(1.1), ask), 9, {"status": "busy", **NEW}, ("compacting", "inferred", None)),
+        (both(fill_window, send(1.1), ask), 9, {"status": "busy", **NEW}, ("compacting", "inferred", None)),
+        (both(finish, send(1.1), ask), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
         (both(send(1.1), ask), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
         (both(finish, send(7)), 7.5, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
         (both(send(4.5), run_shell), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
@@ -527,9 +561,16 @@ def hook(event: str, seconds: float, detail: str = "") -> dict[str, HookSign]:
     return {"hook": HookSign(event, at(seconds), detail)}
 
 
+def ended_in(pid: int) -> dict[str, HookSign]:
+    return {"hook": HookSign("SessionEnd", at(5), "clear", processes=((pid, 1),))}
+
+
 @pytest.mark.parametrize(
     ("write", "signs", "expected"),
     [
+        # The end that another client reported says nothing about the one that has the session open now.
+        (finish, {**ended_in(7), "client_process": (8, 1), **OLD}, ("finished", "sure")),
+        (finish, {**ended_in(7), "client_process": (7, 1), **OLD}, ("left", "sure")),
         (run, hook("PermissionRequest", 2.5, "Bash"), ("permission", "sure")),
         (run, hook("Notification", 2.5, "Claude needs your permission to use Bash"), ("permission", "sure")),
         (run, hook("PermissionRequest", 1.5, "Bash"), ("running", "inferred")),

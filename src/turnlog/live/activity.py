@@ -165,6 +165,8 @@ class Activity(Struct):
     """When each request was sent that has no answer yet; only newer clients record them."""
     has_requests: bool = False
     """Whether the client records its requests."""
+    dequeued: str | None = None
+    """When something that was queued was taken up; None once its prompt is written."""
     uuids: list[str] = []
     """The last entries."""
     awaited: list[str] = []
@@ -307,6 +309,7 @@ class Activity(Struct):
             self.error = ""
             self._set_last(last, entry)
         self.turn = entry.timestamp
+        self.dequeued = None
         if prompt.is_typed:
             self.prompt = to_summary_line(prompt.text)
 
@@ -380,6 +383,10 @@ class Activity(Struct):
             setattr(self, name, to_summary_line(decode_body(raw).get(field)))
         elif kind == "api-request":
             self._add_request(decode_body(raw))
+        elif kind == "queue-operation" and b'"dequeue"' in raw:
+            fields = decode_body(raw)
+            time = fields.get("timestamp") if fields.get("operation") == "dequeue" else None
+            self.dequeued = time[:MAX_SUMMARY_CHARS] if isinstance(time, str) else self.dequeued
         elif kind == "permission-mode":
             mode = decode_body(raw).get("permissionMode")
             self.mode = mode[:MAX_SUMMARY_CHARS] if isinstance(mode, str) else self.mode

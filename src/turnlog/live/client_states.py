@@ -16,6 +16,7 @@ from turnlog.live.verdicts import (
     to_timestamp,
 )
 from turnlog.session.clock import parse_timestamp
+from turnlog.session.usage.prices import find_context_window
 
 _PROMPT_WRITTEN_AFTER = timedelta(seconds=0.8)
 """How long after it gets busy a client has written the prompt, and the request after that."""
@@ -24,6 +25,13 @@ STATUS_SETTLES_AFTER = timedelta(seconds=1.5)
 _MAX_PROMPT_LAG_SECONDS = 3.0
 """How much later than it was typed a prompt is in the transcript, at most."""
 _MAX_COMMAND_SECONDS = 3600.0
+_DIALOG_OPEN = "dialog open"
+"""What a client reports for any dialog that is not about a tool: `/model`, `/rewind`, but also a notice of its own."""
+_DIALOG_OPENS_WITHIN_SECONDS = 5.0
+"""How long after its command a dialog opens, at most."""
+_MIN_COMPACTED_SHARE, _MIN_COMPACTED_TOKENS = 0.5, 90_000
+"""How full the context window is, at least, before a client compacts the conversation by itself; a person can set a
+limit of 100,000 tokens for a larger window."""
 _FIRST_PROMPT_AFTER = timedelta(seconds=10)
 """Old clients create a session when the first prompt is typed, and write the prompt a moment later."""
 
@@ -52,12 +60,24 @@ def _apply_waiting(verdict: StateVerdict, fold: Activity, signs: SessionSigns) -
     if verdict.kind == "waiting":
         return verdict._replace(confidence="sure", reason=BY_REPORT)
     wanted = signs.waiting_for or ""
+    if wanted == _DIALOG_OPEN and _is_own_dialog(verdict, fold, signs):
+        return verdict._replace(confidence="sure", reason="the client reports an open dialog, and nothing waits for it")
     if "permission" in wanted:
         call = describe_first_call(fold) or signs.waiting_agent
         words = f"waiting for permission: {call}" if call else "waiting for permission"
         return StateVerdict("permission", words, verdict.since, "sure", BY_REPORT)
     words = f"waiting for you: {wanted}" if wanted else "waiting for you"
     return StateVerdict("waiting", words, verdict.since, "sure", BY_REPORT)
+
+
+def _is_own_dialog(verdict: StateVerdict, fold: Activity, signs: SessionSigns) -> bool:
+    """Return whether a dialog is one that a person opened, such as `/model`: the model doesn't wait for it."""
+    if verdict.kind in PAUSED_KINDS:
+        return True
+    typed, opened = signs.typed, signs.status_time
+    if fold.calls or typed is None or opened is None or not typed.command.startswith("/"):
+        return False
+    return 0 <= opened.timestamp() - typed.time < _DIALOG_OPENS_WITHIN_SECONDS
 
 
 def _apply_busy(
@@ -99,7 +119,7 @@ def _judge_busy_pause(
         has_run_shell = signs.children is not None and signs.childless_seconds < _PROMPT_WRITTEN_AFTER.total_seconds()
         if is_new or has_run_shell:  # what is next is not written yet
             return StateVerdict("answering", "answering", started, "sure", BY_REPORT)
-        if verdict.kind == "empty":
+        if verdict.kind == "empty" or (signs.typed is not None and not _may_compact(fold, signs)):
             return StateVerdict("answering", "working", started, "sure", BY_REPORT)
         return StateVerdict(
             "compacting", "compacting", started, "inferred", "the client is busy, and there is no prompt"
@@ -117,7 +137,18 @@ def _judge_unsent_request(verdict: StateVerdict, fold: Activity, quiet: timedelt
         return StateVerdict(
             "answering", "working", verdict.since, "inferred", "no request was sent, and a process runs"
         )
+    if not _may_compact(fold, signs):
+        return verdict._replace(reason=BY_REPORT)
     return StateVerdict("compacting", "compacting", verdict.since, "inferred", "no request was sent yet")
+
+
+def _may_compact(fold: Activity, signs: SessionSigns) -> bool:
+    """Return whether a person asked for a compaction, or the context window is full enough for an automatic one."""
+    if signs.typed is not None and signs.typed.command == "/compact":
+        return True
+    window = find_context_window(fold.model, fold.context) if fold.model else None
+    limit = _MIN_COMPACTED_TOKENS if window is None else min(_MIN_COMPACTED_SHARE * window, _MIN_COMPACTED_TOKENS)
+    return fold.context >= limit
 
 
 def find_own_shell(fold: Activity, signs: SessionSigns) -> bool:
@@ -129,7 +160,9 @@ def find_own_shell(fold: Activity, signs: SessionSigns) -> bool:
     if since is not None:  # what was started earlier belongs to the turn
         shells = [one for one in shells if one.started is None or one.started > since.timestamp() - 0.5]
     commands = [task.command for task in fold.tasks.values() if not task.is_agent]
-    return any(not any(matches_command(shell, command) for command in commands) for shell in shells)
+    unknown = [shell for shell in shells if not any(matches_command(shell, command) for command in commands)]
+    missing = [command for command in commands if not any(matches_command(shell, command) for shell in shells)]
+    return len(unknown) > len(missing)  # a command line may be cut, so it may still be that of a background command
 
 
 # -- what a person typed

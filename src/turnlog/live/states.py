@@ -35,6 +35,7 @@ from turnlog.live.signs import NO_SIGNS, SessionSigns, is_tool_shell
 from turnlog.live.verdicts import (
     BY_REPORT,
     BY_TRANSCRIPT,
+    PAUSED_KINDS,
     WORKING_KINDS,
     StateKind,
     StateVerdict,
@@ -53,6 +54,8 @@ SILENT_AFTER = timedelta(minutes=15)
 """Longer than the longest call takes by default."""
 _COMMAND_DONE_AFTER = timedelta(seconds=20)
 """If nothing follows a slash command for this long, it has finished without the model."""
+_QUEUED_PROMPT_WRITTEN_AFTER = timedelta(seconds=3)
+"""How much later than it was taken from the queue a prompt is written, at most."""
 _HOOK_DONE_AFTER = timedelta(minutes=1)
 _ATTENTION_KINDS = frozenset({"waiting", "permission", "error"})
 MAX_IDLE_AGE = timedelta(minutes=30)
@@ -137,6 +140,7 @@ def _judge(fold: Activity, now: datetime, signs: SessionSigns) -> StateVerdict:
         verdict = apply_typed_command(verdict, fold, now, signs)
     if signs.hook is not None:
         verdict = apply_hook(verdict, fold, signs.hook, now, signs)
+    verdict = _apply_queue(verdict, fold, now)
     verdict = apply_children(verdict, fold, signs)
     latest = signs.last_activity
     is_long_quiet = quiet >= SILENT_AFTER and (latest is None or now - latest >= SILENT_AFTER)
@@ -191,6 +195,16 @@ def _judge_stopping(fold: Activity, quiet: timedelta, signs: SessionSigns) -> St
     if is_over or quiet >= _HOOK_DONE_AFTER:
         return StateVerdict("finished", "finished", fold.since, "inferred", "the Stop hook has ended")
     return StateVerdict("answering", "running a Stop hook", fold.since, "sure", BY_TRANSCRIPT)
+
+
+def _apply_queue(verdict: StateVerdict, fold: Activity, now: datetime) -> StateVerdict:
+    """Use that a queued prompt or notification was taken up: the client writes it a moment later."""
+    taken, since = parse_timestamp(fold.dequeued), parse_timestamp(verdict.since)
+    if verdict.kind not in PAUSED_KINDS or taken is None or (since is not None and taken < since):
+        return verdict
+    if now - taken > _QUEUED_PROMPT_WRITTEN_AFTER:
+        return verdict
+    return StateVerdict("answering", "answering", fold.dequeued, "inferred", "the client takes up what was queued")
 
 
 def _judge_request(fold: Activity) -> StateVerdict:

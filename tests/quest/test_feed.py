@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.interop.live.replay import replay_quest
+from tests.interop.live.state_recording import FOLDER, load_recording
 from tests.live.clock import build_now
 from tests.quest.stories import KINDS, tell
 from tests.session.build import DATA, encode_lines
 from turnlog.entries.clients import read_process_identity
+from turnlog.live.board import BoardRow
+from turnlog.live.verdicts import WORKING_KINDS
 from turnlog.live.watcher import Watcher
 from turnlog.quest.demo_script import build_demo
 from turnlog.quest.feed import MAX_PARTY_HEROES, QuestFeed
@@ -173,6 +178,68 @@ def test_a_party_has_eight_places_which_heroes_keep_until_one_that_is_idle_makes
     assert "leave" in machine.names(3), [event for event in machine.events if event.game == "leave"]
     assert len(feed.build_snapshot()["sessions"]) == MAX_PARTY_HEROES
     assert not any("leave" in machine.names(number) for number in range(MAX_PARTY_HEROES) if number != 3)
+
+
+def test_a_session_that_waits_takes_the_place_of_one_that_works(machine: LiveMachine) -> None:
+    for number in range(MAX_PARTY_HEROES):
+        machine.register(number, status="busy")
+        machine.write(number, prompt={"content": f"Task {number}"})
+    feed = machine.open_feed()
+    machine.register(20, status="waiting", waitingFor="permission prompt")
+    machine.write(20, prompt={"content": "Late"}, call={"call": "c1", "given": {"command": "git push"}})
+    machine.poll_until(lambda: "permission" in machine.names(20))
+    heroes = feed.build_snapshot()["sessions"]
+    assert len(heroes) == MAX_PARTY_HEROES
+    assert [hero["session"] for hero in heroes if hero["waiting"]] == [machine.name(20)]
+    assert [event.fields["reason"] for event in machine.events if event.game == "leave"] == [
+        "makes room for a session that waits for you"
+    ]
+
+
+def test_a_hero_stands_after_an_error_of_the_api_and_works_when_its_client_does(machine: LiveMachine) -> None:
+    machine.register(1, status="busy")
+    machine.write(1, prompt={"content": "Fix the cart"})
+    feed = machine.open_feed()
+
+    def find_mode() -> str:
+        return str(feed.build_snapshot()["sessions"][0]["mode"])
+
+    machine.poll_until(lambda: find_mode() == "active")
+    machine.register(1, status="idle")
+    machine.write(1, answer={"content": "API Error: Overloaded", "isApiErrorMessage": True})
+    machine.poll_until(lambda: find_mode() == "idle")
+    assert [event.fields["reason"] for event in machine.events if event.game == "idle"][-1].startswith("error")
+    machine.write(1, prompt={"content": "<bash-input>make</bash-input>"})
+    machine.register(1, status="busy")
+    machine.poll_until(lambda: find_mode() == "active")
+
+
+@pytest.mark.parametrize("version", ["2.1.325", "2.1.328", "2.1.45"])
+def test_heroes_do_what_the_board_says_in_recordings_of_real_clients(version: str) -> None:
+    agreed = polls = 0
+    wrong: Counter[tuple[str, str, str]] = Counter()
+    for path in sorted(FOLDER.glob(f"{version}-*.jsonl.gz"))[::3]:
+        for reading in replay_quest(load_recording(path)):
+            for session, row in reading.rows.items():
+                polls += 1
+                hero = reading.heroes.get(session, "gone")
+                if hero in list_right_poses(row):
+                    agreed += 1
+                else:
+                    wrong[path.name, row.state.kind, hero] += 1
+    assert agreed / polls > 0.985, wrong.most_common(10)
+    assert max(wrong.values(), default=0) < 15, "a hero may be up to a second behind, and not more"
+
+
+def list_right_poses(row: BoardRow) -> set[str]:
+    """What a hero may do while its session is in a state."""
+    if row.column == "ended":
+        return {"gone"}
+    if row.state.kind in ("waiting", "permission"):
+        return {"waits"}
+    if row.state.kind == "background":
+        return {"works", "stands"}
+    return {"rests"} if row.state.kind == "compacting" else {"works"} if row.state.kind in WORKING_KINDS else {"stands"}
 
 
 def test_a_hero_leaves_when_its_file_is_deleted(machine: LiveMachine) -> None:

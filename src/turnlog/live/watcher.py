@@ -44,7 +44,7 @@ from turnlog.live.processes import Processes
 _BUSY_PAUSE_SECONDS, _QUIET_PAUSE_SECONDS = 0.1, 0.2
 _QUIET_AFTER_SECONDS = 10.0
 STATE_POLL_SECONDS = 1.0
-"""How often states are checked while nothing is written."""
+"""How often states are checked while nothing is written and no session works or waits."""
 _BUSY_STATE_POLL_SECONDS = 0.3
 _MAX_RECENT_FILES = 500
 _ROTATION_FILES = 150
@@ -124,6 +124,15 @@ class Watcher:
         """Return what the watched sessions are doing."""
         return [row for row in self.board.rows.values() if self._is_accepted(row)]
 
+    @property
+    def judged_at(self) -> float:
+        """When the states of the sessions were last judged, as the clock's monotonic time."""
+        return self._polled_at
+
+    def get_monotonic_time(self) -> float:
+        """Return the time of the clock by which states are judged."""
+        return self._clock.monotonic()
+
     def list_agents(self, file: str) -> list[CrewMember]:
         """Return the sub-agents of a recently active session."""
         awake = self._awake.get(file)
@@ -169,7 +178,8 @@ class Watcher:
     # -- finding files
 
     def _poll_board(self, mono: float, now: float) -> list[BoardRow | str]:
-        pause = _BUSY_STATE_POLL_SECONDS if self._has_changed else STATE_POLL_SECONDS
+        is_busy = self._has_changed or any(row.column in _ACTIVE_COLUMNS for row in self.board.rows.values())
+        pause = _BUSY_STATE_POLL_SECONDS if is_busy else STATE_POLL_SECONDS
         if mono - self._polled_at < pause:
             return []
         self._polled_at = mono

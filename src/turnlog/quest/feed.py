@@ -5,8 +5,10 @@
     feed.poll()                     the game events since the last poll, with the experience that they earned
 
 A session is a hero from when it appears until its client ends. If there are more sessions than the party has places, a
-session that works takes the place of one that is idle; otherwise heroes keep their places. Every event counts for the
-profile, whether its hero is in the party or not.
+session that waits for a person takes the place of any other, and one that works that of one that is idle; otherwise
+heroes keep their places. Every event counts for the
+profile, whether its hero is in the party or not. What a hero does follows from the events and from the state on the
+board; where they differ, the state counts.
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ class _Member:
     def __init__(self, row: BoardRow, translator: GameTranslator) -> None:
         self.row = row
         self.translator = translator
-        self.state: SessionState | None = None
-        """The state that was last compared."""
+        self.acted_at = float("-inf")
+        """When the main agent last did something, as the clock's monotonic time."""
 
 
 class QuestFeed:
@@ -72,7 +74,7 @@ class QuestFeed:
             self._absent = GameTranslator(hero)
             self._show(self._absent.enter())
         self._update_members(time.time(), is_start=True)
-        self._show(self._compare_states(time.time()))
+        self._follow_states(time.time())
 
     @property
     def pause_seconds(self) -> float:
@@ -92,8 +94,7 @@ class QuestFeed:
         found = self._update_members(now, events)
         for event, reward in zip(events, rewards, strict=True):
             found += self._translate(event, reward)
-        found += self._compare_states(now)
-        return self._show(found)
+        return self._show(found) + self._follow_states(now)
 
     def _count_events(self, events: Sequence[AnyEvent]) -> list[EventReward]:
         """Count events; while the profile can't be written, the party goes on, and they are counted later."""
@@ -141,12 +142,14 @@ class QuestFeed:
         return events
 
     def _make_room(self, row: BoardRow, now: float) -> list[GameEvent]:
-        """Let the hero leave that has been idle for longest, if the new one is not idle."""
-        idle = [member for member in self._members.values() if member.row.column == "idle"]
-        if row.column == "idle" or not idle:
+        """Let a hero leave whose session matters less than the new one: idle before working, and silent for longest."""
+        rank = _COLUMN_ORDER.index(row.column)
+        others = [member for member in self._members.values() if _COLUMN_ORDER.index(member.row.column) > rank]
+        if not others:
             return []
-        longest = min(idle, key=lambda member: member.row.written)
-        return self._leave(longest, "makes room for a session that works", now)
+        least = min(others, key=lambda member: (-_COLUMN_ORDER.index(member.row.column), member.row.written))
+        reason = "makes room for a session that " + ("waits for you" if row.column == "needs" else "works")
+        return self._leave(least, reason, now)
 
     def _leave(self, member: _Member, reason: str, now: float) -> list[GameEvent]:
         self._members.pop(member.row.path, None)
@@ -201,6 +204,8 @@ class QuestFeed:
         member = next((one for one in self._members.values() if one.row.session_id == event.session), None)
         if member is not None:
             games = member.translator.translate(event)
+            if event.actor == MAIN_ACTOR:
+                member.acted_at = self._watcher.get_monotonic_time()
         elif self._absent is not None and self._absent.hero.session == event.session:
             games = self._absent.translate(event)
         else:
@@ -209,34 +214,36 @@ class QuestFeed:
             self._members.pop(member.row.path, None)
         return add_reward(games, reward, event)
 
-    def _compare_states(self, now: float) -> list[GameEvent]:
-        """Return the events that follow from the states of the sessions, and are in no transcript."""
-        events: list[GameEvent] = []
+    def _follow_states(self, now: float) -> list[GameEvent]:
+        """Let heroes do what their sessions do according to the board, where no event of a transcript says so."""
+        shown: list[GameEvent] = []
         rows = self._watcher.board.rows
         for path, member in list(self._members.items()):
             row = rows.get(path)
             if row is None or row.column == "ended":
-                events += self._leave(member, row.state.reason if row else "its file was deleted", now)
-            elif member.state != row.state:
-                before, member.state = member.state, row.state
-                events += _describe_state(member.translator, before, row.state, to_iso_seconds(now))
-        return events
+                shown += self._show(self._leave(member, row.state.reason if row else "its file was deleted", now))
+            elif member.acted_at < self._watcher.judged_at:  # otherwise the state is older than what the hero did
+                shown += self._follow_state(member.translator, row.state, to_iso_seconds(now))
+        return shown
 
-
-def _describe_state(
-    translator: GameTranslator, before: SessionState | None, state: SessionState, time: str
-) -> list[GameEvent]:
-    events: list[GameEvent] = []
-    if state.kind == "compacting":
-        events += translator.start_rest(time)
-    elif before is not None and before.kind == "compacting":
-        events += translator.end_rest(time)
-    if state.kind in _WAITING_KINDS:
-        if MAIN_ACTOR not in translator.waiting:
+    def _follow_state(self, translator: GameTranslator, state: SessionState, time: str) -> list[GameEvent]:
+        """Correct what a hero does by the state of its session: waits first, then rests, then work."""
+        is_waiting, is_compacting = state.kind in _WAITING_KINDS, state.kind == "compacting"
+        events: list[GameEvent] = []
+        if is_waiting and not translator.waiting:
             events += translator.start_wait_by_state(state.kind, state.words, time)
-    elif before is not None and before.kind in _WAITING_KINDS:
-        events += translator.end_all_waits(time)
-    return events
+        elif not is_waiting:
+            events += translator.end_all_waits(time)
+        events += translator.start_rest(time) if is_compacting else translator.end_rest(time)
+        shown = self._show(events)
+        hero = self._party.heroes.get(translator.hero.session)
+        if hero is None or is_waiting or is_compacting or state.kind == "background":
+            return shown  # a hero whose session works in the background may walk or stand
+        if state.kind in WORKING_KINDS and hero.mode != "active":
+            shown += self._show(translator.resume_work(state.words, time))
+        elif state.kind not in WORKING_KINDS and hero.mode == "active":
+            shown += self._show(translator.rest_from_work(state.words, time))
+        return shown
 
 
 def add_reward(games: list[GameEvent], reward: EventReward, event: AnyEvent) -> list[GameEvent]:

@@ -129,7 +129,12 @@ GAME_KINDS: dict[GameName, GameKind] = {
     "permission": GameKind(
         "`permission-wait`", ("tool", "title"), "waiting", "WAITS FOR YOU, also in the title of the tab"
     ),
-    "answered": GameKind("the wait is over: a `result`, or a different state", (), "", "the sign disappears"),
+    "answered": GameKind(
+        "the wait is over: a `result`, or a different state; or the state says that the session works (`reason`)",
+        ("reason",),
+        "walk",
+        "the sign disappears",
+    ),
     "error": GameKind(
         "`error`", ("source", "text", "attempt"), "hurt", "an enemy hits the actor (`call`), or a storm (`api`)"
     ),
@@ -141,7 +146,12 @@ GAME_KINDS: dict[GameName, GameKind] = {
         "`context`", ("used", "window", "share"), "", "the mana bar: yellow over 75 % used, red over 90 %"
     ),
     "ship": GameKind("`ship`", ("kind", "url"), "pose", "SHIPPED"),
-    "idle": GameKind("`idle`, or `turn-finish` of a sub-agent", ("reason",), "idle", ""),
+    "idle": GameKind(
+        "`idle`, `turn-finish` of a sub-agent, or the state says that the session does not work",
+        ("reason",),
+        "idle",
+        "",
+    ),
     "level_up": GameKind("enough experience", ("level", "chest"), "victory", "a chest, if there is an item for it"),
     "chest": GameKind("a bonus was won", ("chest", "reason"), "", "a bonus chest"),
     "flow": GameKind("a `result` or `think` of the main agent", ("meter",), "", "the flow meter"),

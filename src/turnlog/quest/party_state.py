@@ -83,6 +83,8 @@ def _apply_to_hero(hero: HeroState, event: GameEvent) -> None:
         hero.waiting[event.actor] = {"kind": game, "text": text}
     elif game == "answered":
         hero.waiting.pop(event.actor, None)
+        if event.actor == MAIN_ACTOR:
+            hero.mode = "active"
     elif event.actor == MAIN_ACTOR:
         _apply_to_main(hero, event)
 

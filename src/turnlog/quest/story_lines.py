@@ -14,7 +14,6 @@ _TARGETED = {"read": "reads with", "write": "writes with", "bash": "strikes with
 _PLAIN = {
     "enter": "enters",
     "leave": "leaves",
-    "answered": "has your answer",
     "turn_finish": "has finished: victory!",
     "interrupt": "is interrupted",
     "compact_start": "makes camp and rests (compaction)",
@@ -87,6 +86,7 @@ def _describe_ship(fields: dict[str, Any]) -> str:
 
 _DESCRIPTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
     "quest": lambda fields: f"sets out on a quest{_LEVELS.get(fields['level'], '')}: {shorten_line(fields['text'])}",
+    "answered": lambda fields: "is at work" if fields["reason"] else "has your answer",
     "result": _describe_result,
     "think": lambda fields: f"thinks: {shorten_line(fields['text'])}" if fields["text"] else "thinks",
     "text": lambda fields: f"says: {shorten_line(fields['text'])}",

@@ -166,6 +166,14 @@ class GameTranslator:
             return self._start_wait("permission", MAIN_ACTOR, time, tool="", title=cut_text(words))
         return self._start_wait("question", MAIN_ACTOR, time, text=cut_text(words))
 
+    def resume_work(self, reason: str, time: str | None) -> list[GameEvent]:
+        """Return that the hero is at work, which only the state of the session shows."""
+        return [self._build("answered", MAIN_ACTOR, time, reason=cut_text(reason))]
+
+    def rest_from_work(self, reason: str, time: str | None) -> list[GameEvent]:
+        """Return that the hero is not at work any more, which only the state of the session shows."""
+        return [self._build("idle", MAIN_ACTOR, time, reason=cut_text(reason))]
+
     def finish_all_companions(self, time: str | None) -> list[GameEvent]:
         """Return the end of all companions, because the session shows that none is at work."""
         names, self.companions = list(self.companions), {}
@@ -181,7 +189,7 @@ class GameTranslator:
             return []
         self.waiting.remove(actor)
         self._awaited_tools.pop(actor, None)
-        return [self._build("answered", actor, time)]
+        return [self._build("answered", actor, time, reason="")]
 
     def _start_wait(self, game: GameName, actor: str, time: str | None, **fields: str) -> list[GameEvent]:
         self.waiting.add(actor)

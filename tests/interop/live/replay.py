@@ -14,6 +14,8 @@ from turnlog.entries.clients import read_process_domain
 from turnlog.live.board import Board, BoardRow
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.processes import ChildProcess, ClientProcess, ProcessActivity, find_named_session
+from turnlog.live.watcher import Watcher
+from turnlog.quest.feed import QuestFeed
 from turnlog.trace.hook import build_report
 
 POLL_SECONDS = 0.2
@@ -94,6 +96,39 @@ def replay(recording: Recording, poll_seconds: float = POLL_SECONDS) -> Iterator
             board.poll()
             yield BoardReading(player.clock.seconds, {row.session_id: row for row in board.rows.values()})
             player.clock.seconds += poll_seconds
+
+
+class PartyReading(NamedTuple):
+    """The board and the heroes of the quest at a time."""
+
+    seconds: float
+    rows: dict[str, BoardRow]
+    heroes: dict[str, str]
+    """What each hero does, by session id: works, waits, rests or stands; a session without a hero is missing."""
+
+
+def replay_quest(recording: Recording, poll_seconds: float = 0.1) -> Iterator[PartyReading]:
+    """Play a recording to the quest, and read its party again and again."""
+    end = max(interval.end for interval in recording.truth)
+    with tempfile.TemporaryDirectory(prefix="replay-") as name:
+        player = _Player(recording, Path(name))
+        reports = HookReports(player.data_dir)
+        watcher = Watcher([player.config_dir], clock=player.clock, processes=player.processes, reports=reports)
+        feed = QuestFeed(watcher)
+        while player.clock.seconds <= end:
+            player.apply_steps()
+            feed.poll()
+            rows = {row.session_id: row for row in watcher.list_rows()}
+            heroes = {hero["session"]: read_hero(hero) for hero in feed.build_snapshot()["sessions"]}
+            yield PartyReading(player.clock.seconds, rows, heroes)
+            player.clock.seconds += poll_seconds
+
+
+def read_hero(hero: dict[str, Any]) -> str:
+    """Return what a hero of a snapshot does."""
+    if hero["waiting"] or any(agent["waiting"] for agent in hero["agents"]):
+        return "waits"
+    return {"active": "works", "resting": "rests", "idle": "stands"}[hero["mode"]]
 
 
 class _Player:

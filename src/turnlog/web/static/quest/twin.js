@@ -22,7 +22,7 @@ const LINES = {
   question: (event) => `WAITS FOR YOU and asks: ${event.text ?? ""}`,
   plan: (event) => `WAITS FOR YOU and shows a plan: ${event.text ?? ""}`,
   permission: (event) => `WAITS FOR YOU and needs permission: ${[event.tool, event.title].filter(Boolean).join(" ")}`,
-  answered: () => "has your answer",
+  answered: (event) => (event.reason ? "is at work" : "has your answer"),
   error: (event) => `is attacked by ${event.source === "api" ? "an API error" : "a bug"}: ${event.text ?? ""}`,
   turn_finish: () => "has finished: victory!",
   interrupt: () => "is interrupted",

@@ -23,6 +23,7 @@ from turnlog.live.processes import ChildProcess
 from turnlog.live.signs import HookSign, ScreenSign, SessionSigns
 from turnlog.live.states import SessionState, choose_column, judge_state
 from turnlog.live.typed_commands import TypedCommand
+from turnlog.live.verdicts import to_timestamp
 
 NOW = START + timedelta(hours=1)
 
@@ -552,6 +553,31 @@ def test_the_state_follows_from_the_signs(
     kind, confidence, reason = judge_written(write, now, **signs)
     assert (kind, confidence, reason if expected[2] else None) == expected
     assert reason
+
+
+def propose(build: Build) -> None:
+    build.prompt("go")
+    build.call("c", "ExitPlanMode", {"plan": "First this."})
+
+
+@pytest.mark.parametrize(
+    "signs",
+    [
+        {"status": "waiting", "waiting_for": "permission prompt", "status_time": at(2.5), **NEW},
+        {"hook": HookSign("PermissionRequest", at(2.5), "ExitPlanMode"), **OLD},
+    ],
+)
+def test_a_wait_starts_when_it_was_reported_whether_its_call_is_written_or_not(signs: dict[str, Any]) -> None:
+    """A notifier sees one wait: what starts at another time is another one."""
+    before, after = (judge_state(fold_written(write), at(3), SessionSigns(**signs)) for write in (ask, propose))
+    assert before.since == after.since == to_timestamp(at(2.5))
+    assert {before.kind, after.kind} <= {"permission", "waiting"}
+
+
+def fold_written(write: Callable[[Build], object]) -> Activity:
+    build = Build(step=1)
+    write(build)
+    return fold_activity(build.data())
 
 
 BASH = (OpenCall("Bash", None),)

@@ -44,6 +44,11 @@ class Received(NamedTuple):
     def id(self) -> str:
         return self.headers["idempotency-key"]
 
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages of a webhook's request: those that it combines, or the only one."""
+        return self.document["members"] or [self.document]
+
 
 class Receiver:
     """The server; `replies` are used up in order, after that everything is accepted."""

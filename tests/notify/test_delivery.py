@@ -16,7 +16,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.notify.receiver import Receiver, Reply
 from turnlog.notify.channels import NotifyChannel
-from turnlog.notify.delivery import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, deliver_next
+from turnlog.notify.delivery import (
+    BURST_SECONDS,
+    FIRST_PAUSE_SECONDS,
+    MAX_BURST_MESSAGES,
+    MAX_PAUSE_SECONDS,
+    BurstLimit,
+    deliver_next,
+)
 from turnlog.notify.notification import Notification
 from turnlog.notify.outcome import SendOutcome
 from turnlog.notify.queue import MAX_WAITING, NotifyQueue
@@ -69,6 +76,7 @@ def test_a_webhook_receives_the_whole_message_as_json() -> None:
         "title": None,
         "project": None,
         "state": None,
+        "members": [],
         "attempt": 3,
     }
 
@@ -203,6 +211,37 @@ def test_messages_are_delivered_in_order(tmp_path: Path) -> None:
         while deliver_next(queue, channel(receiver.url)):
             pass
     assert receiver.ids == [f"id-{number}" for number in range(5)]
+
+
+def test_a_channel_sends_no_more_than_three_messages_in_ten_seconds() -> None:
+    now = [100.0]
+    burst = BurstLimit(lambda: now[0])
+    for _ in range(MAX_BURST_MESSAGES):
+        assert burst.compute_pause() == 0
+        burst.add_message()
+        now[0] += 1
+    assert burst.compute_pause() == BURST_SECONDS - MAX_BURST_MESSAGES
+    now[0] += BURST_SECONDS - MAX_BURST_MESSAGES
+    assert burst.compute_pause() == 0
+
+
+def test_messages_that_were_sent_before_and_those_of_other_channels_are_not_combined(tmp_path: Path) -> None:
+    with NotifyQueue(tmp_path) as queue:
+        fill(queue, 5)
+        queue.store_changes({}, [("other", time.time() + 60, NOTE)] * 3)
+        first = queue.begin_delivery("hook")
+        queue.combine_messages("hook")
+        queue.combine_messages("other")
+        assert first is not None
+        waiting = {state.name: state.waiting for state in queue.list_channel_states()}
+        assert waiting == {"hook": 2, "other": 3}
+        retried, combined = queue.begin_delivery("hook"), None
+        assert retried is not None
+        queue.mark_sent(retried)
+        combined = queue.begin_delivery("hook")
+        assert combined is not None
+        assert retried.notice.id == first.notice.id
+        assert [member.id for member in combined.notice.members] == [f"id-{number}" for number in range(1, 5)]
 
 
 def test_a_failing_server_is_left_alone_for_a_growing_pause(tmp_path: Path) -> None:

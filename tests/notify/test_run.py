@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.live.clock import build_now, register_client
-from tests.notify.receiver import Receiver, Reply
+from tests.notify.receiver import Received, Receiver, Reply
 from tests.session.build import SESSION, Build
 from turnlog.errors import Busy, TurnlogError
 from turnlog.notify.channels import NotifyChannel
@@ -188,6 +188,11 @@ def wait_for_error(folder: Path) -> None:
     raise AssertionError("no delivery was attempted")
 
 
+def count_messages(requests: Sequence[Received]) -> Counter[str]:
+    """How often each message was received, by its id."""
+    return Counter(message["id"] for request in requests for message in request.messages)
+
+
 @pytest.mark.slow
 def test_faults_and_kills_lose_no_notification_and_repeat_none_under_another_id(desk: Desk) -> None:
     """Real processes, killed again and again, with a server that fails in every way."""
@@ -205,14 +210,14 @@ def test_faults_and_kills_lose_no_notification_and_repeat_none_under_another_id(
         names += [desk.add_question(number) for number in range(sessions // 2, sessions)]
         with desk.run():
             deadline = time.monotonic() + 120
-            while len(set(receiver.ids)) < sessions and time.monotonic() < deadline:
+            while len(count_messages(receiver.accepted_requests)) < sessions and time.monotonic() < deadline:
                 time.sleep(0.1)
         by_session: dict[str, set[str]] = {}
-        for request in receiver.requests:
-            by_session.setdefault(request.document["session_id"], set()).add(request.id)
+        for message in [message for request in receiver.requests for message in request.messages]:
+            by_session.setdefault(message["session_id"], set()).add(message["id"])
     assert sorted(by_session) == sorted(names)
     assert {len(ids) for ids in by_session.values()} == {1}, "a session was reported twice"
-    counts = Counter(receiver.ids)
+    counts = count_messages(receiver.accepted_requests)
     assert len(counts) == sessions, "a message was lost"
     assert sum(counts.values()) - sessions <= kills + faults.count("lost")
 
@@ -267,6 +272,108 @@ def test_quiet_hours_hold_messages_back_until_they_end(tmp_path: Path) -> None:
         clock[0] = at("17T07:00")
         notifier.run_round()
         assert [notice.kind for notice in drain(queue)] == ["needs"]
+
+
+def test_a_message_about_a_wait_that_is_over_is_withdrawn(tmp_path: Path) -> None:
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, [time.time()])
+        source.next = [build_waiting_session("/a"), build_waiting_session("/b")]
+        notifier.run_round()
+        source.next = [build_waiting_session("/a", column="working", state="running")]
+        notifier.run_round()
+        assert [notice.session_id for notice in drain(queue)] == ["b"]
+        source.next = [build_waiting_session("/a", since="t2")]
+        notifier.run_round()
+        source.next = ["/a"]
+        notifier.run_round()
+        assert drain(queue) == [], "the session is gone"
+
+
+def test_a_wait_that_ended_while_nobody_watched_is_withdrawn_too(tmp_path: Path) -> None:
+    clock = [time.time()]
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, clock)
+        source.next = [build_waiting_session()]
+        notifier.run_round()
+        notifier, source = make(queue, clock)  # as after a restart
+        source.next = [build_waiting_session(column="idle", state="finished")]
+        notifier.run_round()
+        assert drain(queue) == []
+
+
+def test_a_second_wait_replaces_the_message_about_the_first(tmp_path: Path) -> None:
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, [time.time()])
+        source.next = [build_waiting_session(words="asks: red?")]
+        notifier.run_round()
+        source.next = [build_waiting_session(words="asks: green?", since="t2")]
+        notifier.run_round()
+        (only,) = drain(queue)
+    assert only.state is None or "green" in only.state
+
+
+def test_what_was_finished_or_cost_is_not_withdrawn(tmp_path: Path) -> None:
+    clock = [time.time()]
+    with NotifyQueue(tmp_path, lambda: clock[0]) as queue:
+        notifier, source = make(queue, clock)
+        source.next = [build_waiting_session(column="working", state="running")]
+        notifier.run_round()
+        clock[0] += 600
+        source.next = [build_waiting_session(column="idle", state="finished", since="t2")]
+        notifier.run_round()
+        clock[0] += 10
+        notifier.run_round()
+        source.next = [build_waiting_session(column="working", state="running", since="t3")]
+        notifier.run_round()
+        assert [notice.kind for notice in drain(queue)] == ["finished"]
+
+
+def test_a_part_of_a_combined_message_is_withdrawn(tmp_path: Path) -> None:
+    names = [f"/{letter}" for letter in "abcdef"]
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, [time.time()])
+        source.next = [build_waiting_session(name) for name in names]
+        notifier.run_round()
+        queue.combine_messages("hook")
+        source.next = [build_waiting_session(name, column="idle", state="finished") for name in names[:2]]
+        notifier.run_round()
+        (combined,) = drain(queue)
+        assert combined.headline == "4 sessions need you"
+        assert [member.session_id for member in combined.members] == ["c", "d", "e", "f"]
+        assert [entry.notice.headline for entry in queue.list_page_notices(0)] == ["6 sessions need you"]
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_combined_message_of_which_little_is_left_is_none(tmp_path: Path, left: int) -> None:
+    names = [f"/{letter}" for letter in "abcd"]
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, [time.time()])
+        source.next = [build_waiting_session(name) for name in names]
+        notifier.run_round()
+        queue.combine_messages("hook")
+        source.next = [build_waiting_session(name, column="idle", state="finished") for name in names[left:]]
+        notifier.run_round()
+        assert [(notice.session_id, notice.members) for notice in drain(queue)] == [("a", ())][:left]
+
+
+def test_twenty_sessions_that_need_somebody_at_once_are_one_message(tmp_path: Path) -> None:
+    from turnlog.notify.runner import NotifierThreads
+
+    names = [f"/{number:02}" for number in range(20)]
+    sent: list[Notification] = []
+    source = Script()
+    source.next = [build_waiting_session(name) for name in names]
+
+    def send(channel: NotifyChannel, notice: Notification, tries: int) -> SendOutcome:
+        sent.append(notice)
+        return SendOutcome("sent")
+
+    threads = NotifierThreads(NotifyConfig(channels=(NotifyChannel("hook", "webhook"),)), tmp_path, source, send=send)
+    deadline = time.monotonic() + 60
+    threads.run(lambda: bool(sent) or time.monotonic() > deadline)
+    (only,) = sent
+    assert (only.kind, only.headline, len(only.members)) == ("needs", "20 sessions need you", 20)
+    assert only.body == "A title, A title, A title, A title, A title and 15 more"
 
 
 def test_the_local_clock_decides_about_quiet_hours() -> None:

@@ -57,17 +57,18 @@ def apply_status(
 
 
 def _apply_waiting(verdict: StateVerdict, fold: Activity, signs: SessionSigns) -> StateVerdict:
+    began = to_timestamp(signs.status_time) or verdict.since
     if verdict.kind == "waiting":
-        return verdict._replace(confidence="sure", reason=BY_REPORT)
+        return verdict._replace(since=began, confidence="sure", reason=BY_REPORT)
     wanted = signs.waiting_for or ""
     if wanted == _DIALOG_OPEN and _is_own_dialog(verdict, fold, signs):
         return verdict._replace(confidence="sure", reason="the client reports an open dialog, and nothing waits for it")
     if "permission" in wanted:
         call = describe_first_call(fold) or signs.waiting_agent
         words = f"waiting for permission: {call}" if call else "waiting for permission"
-        return StateVerdict("permission", words, verdict.since, "sure", BY_REPORT)
+        return StateVerdict("permission", words, began, "sure", BY_REPORT)
     words = f"waiting for you: {wanted}" if wanted else "waiting for you"
-    return StateVerdict("waiting", words, verdict.since, "sure", BY_REPORT)
+    return StateVerdict("waiting", words, began, "sure", BY_REPORT)
 
 
 def _is_own_dialog(verdict: StateVerdict, fold: Activity, signs: SessionSigns) -> bool:

@@ -16,7 +16,7 @@ from turnlog.live.verdicts import (
     describe_first_call,
     to_timestamp,
 )
-from turnlog.session.calls import find_tool_family
+from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, find_tool_family
 from turnlog.session.clock import parse_timestamp
 
 _STOP_SETTLES_AFTER = timedelta(seconds=0.2)
@@ -127,11 +127,15 @@ def _is_answered(fold: Activity, hook: HookSign, now: datetime, signs: SessionSi
 def _wait_for_permission(
     verdict: StateVerdict, fold: Activity, hook: HookSign, now: datetime, signs: SessionSigns, reason: str
 ) -> StateVerdict:
+    began = to_timestamp(hook.time)
     if verdict.kind == "waiting":  # a question or a plan asks for permission too
-        return verdict._replace(confidence="sure", reason=reason)
+        return verdict._replace(since=began, confidence="sure", reason=reason)
+    if hook.detail in TOOLS_WAITING_FOR_PERSON:  # its call is not written yet
+        words = "asks you to approve a plan" if hook.detail == "ExitPlanMode" else "asks you a question"
+        return StateVerdict("waiting", words, began, "sure", reason)
     started = [child.started for child in signs.children or () if child.started is not None and is_tool_shell(child)]
     if any(start > hook.time.timestamp() for start in started) or _is_answered(fold, hook, now, signs):
         return verdict
     call = _describe_requested_call(fold, hook, signs)
     words = f"waiting for permission: {call}" if call else "waiting for permission"
-    return StateVerdict("permission", words, verdict.since, "sure", reason)
+    return StateVerdict("permission", words, began, "sure", reason)

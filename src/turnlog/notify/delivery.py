@@ -1,13 +1,15 @@
 """Sends the messages in the queue through their channels, one after another.
 
 If a channel can't accept a message now, it is paused. The pause doubles with each failure, up to five minutes, and is
-at least as long as the server asks. A message that the server refuses is dropped, and `turnlog notify status` shows
-the reason.
+at least as long as the server asks. A message that the server refuses is dropped, and `turnlog notify status` shows the
+reason. After a burst of messages, a channel pauses, and what is waiting by then is sent as one message.
 """
 
 from __future__ import annotations
 
 import random
+import time
+from collections import deque
 from collections.abc import Callable
 
 from turnlog.notify.channels import NotifyChannel
@@ -18,6 +20,9 @@ from turnlog.notify.queue import NotifyQueue
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
 LOCAL_MAX_AGE_SECONDS = 600.0
 """When to give up on a channel of this machine: nobody wants yesterday's messages at the next login."""
+
+MAX_BURST_MESSAGES, BURST_SECONDS = 3, 10.0
+"""How many messages a channel sends within how many seconds, at most."""
 
 SendNotification = Callable[[NotifyChannel, Notification, int], SendOutcome]
 """Sends a message through a channel; the last argument is how many times it was sent before."""
@@ -57,6 +62,24 @@ def deliver_next(
         pause = _choose_pause(queue.count_fails(channel.name), outcome.after, chance())
         queue.postpone_message(queued, outcome.reason, pause)
     return outcome
+
+
+class BurstLimit:
+    """Keeps a channel from sending many messages in a row; those that wait meanwhile are combined."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._sent: deque[float] = deque(maxlen=MAX_BURST_MESSAGES)
+
+    def add_message(self) -> None:
+        """Note that a message was sent."""
+        self._sent.append(self._clock())
+
+    def compute_pause(self) -> float:
+        """Return how many seconds to wait before the next message."""
+        if len(self._sent) < MAX_BURST_MESSAGES:
+            return 0.0
+        return max(self._sent[0] + BURST_SECONDS - self._clock(), 0.0)
 
 
 def _choose_pause(fails: int, requested: float | None, chance: float) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import PurePath
@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.notify.channels import ContentLevel
-from turnlog.notify.triggers import Alert, SessionSnapshot
+from turnlog.notify.triggers import ALERT_KINDS, Alert, SessionSnapshot
 from turnlog.session.clock import to_iso_time
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARS = 120
 MAX_BODY_CHARS = 400
+_MAX_COMBINED_TITLES = 5
 _MAX_SOURCE_CHARS = 8_000
 """How much of a text is redacted; the rest would be cut anyway."""
 _SPARE_CHARS = 1_000
@@ -51,6 +52,8 @@ class Notification(Struct, frozen=True, omit_defaults=True):
     title: str | None = None
     project: str | None = None
     state: str | None = None
+    members: tuple[Notification, ...] = ()
+    """The messages that this one combines."""
 
     @property
     def text(self) -> str:
@@ -69,6 +72,30 @@ def compose_notification(
         return _add_details(plain, alert, alert.session, content, redact)
     except Exception:  # noqa: BLE001 - a rule from another package can raise anything, and nothing unredacted may leave
         return plain
+
+
+def combine_notifications(notices: Sequence[Notification], key: str) -> Notification:
+    """Combine several messages into one, with how many of each kind there are and the titles of the first few."""
+    members = tuple(member for notice in notices for member in notice.members or (notice,))
+    kinds = [kind for kind in ALERT_KINDS if any(member.kind == kind for member in members)]
+    counts = [_count_sessions(kind, sum(member.kind == kind for member in members)) for kind in kinds]
+    titles = [member.title for member in members if member.title]
+    names = ", ".join(titles[:_MAX_COMBINED_TITLES])
+    more = len(members) - _MAX_COMBINED_TITLES
+    body = clean_text(f"{names} and {more} more" if titles and more > 0 else names, MAX_BODY_CHARS)
+    return Notification(key, kinds[0], max(member.time for member in members), ", ".join(counts), body, members=members)
+
+
+def _count_sessions(kind: str, count: int) -> str:
+    whose = "1 session" if count == 1 else f"{count} sessions"
+    match kind:
+        case "needs":
+            return f"{whose} need{'s' if count == 1 else ''} you"
+        case "failed" | "finished":
+            return f"{whose} {kind}"
+        case "context":
+            return f"{whose} with a nearly full context window"
+    return "1 cost limit" if count == 1 else f"{count} cost limits"
 
 
 def compose_test_notification(now: float) -> Notification:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ import apsw
 import msgspec
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.notify.notification import Notification
-from turnlog.notify.triggers import AlertRecord, decode_records, encode_record
+from turnlog.notify.notification import Notification, combine_notifications, make_notification_id
+from turnlog.notify.triggers import ALERT_KINDS, AlertRecord, decode_records, encode_record
 from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_database_damage
 from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction
 
@@ -28,6 +28,8 @@ MAX_WAITING = 1_000
 """How many messages may wait for one channel; beyond that, the oldest are dropped."""
 LATE_AFTER_TRIES = 5
 """A message that failed this often lets the others go first."""
+MIN_COMBINED_MESSAGES = 4
+"""When this many messages wait for one channel, they are combined into one."""
 _QUEUE_VERSION = 1
 _BUSY_TIMEOUT_MS = 30_000
 _MAX_RECORD_AGE_SECONDS = 30 * 86_400.0
@@ -102,10 +104,16 @@ class NotifyQueue:
         records: Mapping[str, AlertRecord],
         notices: Iterable[tuple[str, float, Notification]] = (),
         page_notices: Iterable[Notification] = (),
+        outdated: Iterable[str] = (),
     ) -> None:
-        """Store the state of sessions together with the messages about it: (channel, when it expires, message)."""
+        """Store the state of sessions together with the messages about it: (channel, when it expires, message).
+
+        Messages that are `outdated`, by id, are withdrawn if they were not delivered yet.
+        """
         now = self._clock()
         with self._change() as db:
+            for key in outdated:
+                _withdraw_message(db, key)
             for path, record in records.items():
                 db.execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?)", (path, encode_record(record), now))
             for channel, expires, notice in notices:
@@ -201,6 +209,30 @@ class NotifyQueue:
         with _explain_errors(self.path):
             return int(self._db.execute("SELECT fails FROM channel WHERE name = ?", (channel,)).get or 0)
 
+    def combine_messages(self, channel: str) -> None:
+        """Combine the messages that wait for a channel, if they are many; one that was sent before keeps its id."""
+        sql = "SELECT id, created, expires, notice FROM delivery WHERE channel = ? AND tries = 0 ORDER BY id"
+        with _explain_errors(self.path):
+            if int(self._db.execute("SELECT count(*) FROM delivery WHERE channel = ?", (channel,)).get) < (
+                MIN_COMBINED_MESSAGES
+            ):
+                return
+        with self._change() as db:
+            rows: list[Any] = db.execute(sql, (channel,)).fetchall()
+            waiting = [
+                (row, notice) for row in rows if (notice := _decode_notice(row[3])) and notice.kind in ALERT_KINDS
+            ]
+            if len(waiting) >= MIN_COMBINED_MESSAGES:
+                self._replace_messages(db, channel, waiting)
+
+    def _replace_messages(self, db: apsw.Connection, channel: str, waiting: Sequence[tuple[Any, Notification]]) -> None:
+        combined = combine_notifications([notice for _, notice in waiting], make_notification_id())
+        db.executemany("DELETE FROM delivery WHERE id = ?", [(row[0],) for row, _ in waiting])
+        db.execute(
+            "INSERT INTO delivery (channel, created, expires, notice) VALUES (?, ?, ?, ?)",
+            (channel, waiting[0][0][1], max(row[2] for row, _ in waiting), msgspec.json.encode(combined)),
+        )
+
     def _drop_expired(self, db: apsw.Connection, channel: str) -> None:
         now = self._clock()
         db.execute("DELETE FROM delivery WHERE channel = ? AND expires < ?", (channel, now))
@@ -244,6 +276,21 @@ class NotifyQueue:
         """Return the number of the latest message for pages."""
         with _explain_errors(self.path):
             return int(self._db.execute("SELECT max(id) FROM page_notice").get or 0)
+
+
+def _withdraw_message(db: apsw.Connection, key: str) -> None:
+    """Remove a message, or its part of a combined one."""
+    rows: list[Any] = db.execute("SELECT id, notice FROM delivery WHERE instr(notice, ?)", (key.encode(),)).fetchall()
+    for row_id, data in rows:
+        notice = _decode_notice(data)
+        if notice is None:
+            continue
+        rest = [member for member in notice.members if member.id != key]
+        if notice.id == key or not rest:
+            db.execute("DELETE FROM delivery WHERE id = ?", (row_id,))
+        elif len(rest) < len(notice.members):
+            fewer = rest[0] if len(rest) == 1 else combine_notifications(rest, notice.id)
+            db.execute("UPDATE delivery SET notice = ? WHERE id = ?", (msgspec.json.encode(fewer), row_id))
 
 
 def _open_database(path: Path) -> apsw.Connection:

@@ -16,15 +16,22 @@ from typing import NamedTuple, Protocol
 
 from turnlog.errors import TurnlogError
 from turnlog.notify.channels import NotifyChannel
-from turnlog.notify.delivery import LOCAL_MAX_AGE_SECONDS, SendNotification, deliver_next, send_through_channel
+from turnlog.notify.delivery import (
+    LOCAL_MAX_AGE_SECONDS,
+    BurstLimit,
+    SendNotification,
+    deliver_next,
+    send_through_channel,
+)
 from turnlog.notify.notification import (
     Notification,
     RedactText,
     build_redaction,
+    combine_notifications,
     compose_notification,
     make_notification_id,
 )
-from turnlog.notify.queue import NotifyQueue
+from turnlog.notify.queue import MIN_COMBINED_MESSAGES, NotifyQueue
 from turnlog.notify.settings import NotifyConfig
 from turnlog.notify.triggers import DAY_PATH, Alert, AlertRecord, SessionSnapshot, TriggerMachine, encode_record
 from turnlog.store.file_lock import try_lock_file
@@ -110,6 +117,7 @@ class SessionNotifier:
         self._stored = {path: encode_record(record) for path, record in self._machine.records.items()}
         self._records: dict[str, AlertRecord] = {}
         self._notices: list[tuple[str, float, Notification]] = []
+        self._outdated: list[str] = []
         self._page_notices: list[Notification] = []
 
     def is_quiet(self) -> bool:
@@ -134,8 +142,11 @@ class SessionNotifier:
         if costs is not None and self.config.daily_cost is not None:
             alerts += self._machine.check_day(costs.day, costs.today, self.config.daily_cost, is_quiet=is_quiet)
             self._note_record(DAY_PATH)
-        for alert in alerts:
-            self._add_notices(alert, now)
+        page_notices = [self._add_notices(alert, now) for alert in alerts]
+        self._outdated += self._machine.take_outdated_messages()
+        if len(page_notices) >= MIN_COMBINED_MESSAGES:
+            page_notices = [combine_notifications(page_notices, make_notification_id())]
+        self._page_notices += page_notices
         return self._store_changes()
 
     def _read_changes(self) -> set[str]:
@@ -143,15 +154,19 @@ class SessionNotifier:
         for item in self._source.poll():
             if isinstance(item, str):
                 self._sessions.pop(item, None)
-                self._machine.forget_session(item)
+                self._forget_session(item)
             elif self.config.allows_project(item.project):
                 self._sessions[item.path] = item
                 changed.add(item.path)
             else:
                 self._sessions.pop(item.path, None)
-                self._machine.forget_session(item.path)
+                self._forget_session(item.path)
         self.has_changes = self.has_changes or bool(changed)
         return changed
+
+    def _forget_session(self, path: str) -> None:
+        self._machine.forget_session(path)
+        self._note_record(path)
 
     def _note_record(self, path: str) -> None:
         record = self._machine.records.get(path)
@@ -161,8 +176,12 @@ class SessionNotifier:
             self._stored[path] = data
             self._records[path] = record
 
-    def _add_notices(self, alert: Alert, now: float) -> None:
+    def _add_notices(self, alert: Alert, now: float) -> Notification:
+        """Add the messages about an alert; return the one for pages."""
         key = make_notification_id()
+        self._machine.name_message(alert, key)
+        if alert.session is not None:
+            self._note_record(alert.session.path)
         by_content = {
             content: compose_notification(alert, content, self._redact, key=key, now=now)
             for content in {self.config.content, *(channel.content for channel in self.config.channels)}
@@ -170,16 +189,16 @@ class SessionNotifier:
         for channel in self.config.channels:
             age = LOCAL_MAX_AGE_SECONDS if channel.is_local else self.config.max_age_hours * 3600
             self._notices.append((channel.name, now + age, by_content[channel.content]))
-        self._page_notices.append(by_content[self.config.content])
+        return by_content[self.config.content]
 
     def _store_changes(self) -> bool:
         """Store everything that is new; if that fails, it is kept and stored in the next round."""
-        if not (self._records or self._notices or self._page_notices):
+        if not (self._records or self._notices or self._page_notices or self._outdated):
             return False
         del self._notices[:-_MAX_UNSTORED], self._page_notices[:-_MAX_UNSTORED]
-        self._queue.store_changes(self._records, self._notices, self._page_notices)
+        self._queue.store_changes(self._records, self._notices, self._page_notices, self._outdated)
         stored = self._page_notices
-        self._records, self._notices, self._page_notices = {}, [], []
+        self._records, self._notices, self._page_notices, self._outdated = {}, [], [], []
         if self._on_notice is not None:
             for notice in stored:
                 self._on_notice(notice)
@@ -247,14 +266,20 @@ class NotifierThreads:
             thread.join(max(deadline - time.monotonic(), 0.0))
 
     def _serve_channel(self, channel: NotifyChannel, notifier: SessionNotifier) -> None:
-        wake = self._wakes[channel.name]
+        wake, burst = self._wakes[channel.name], BurstLimit()
         while not self._ending.is_set():
             with self._report_problems(), NotifyQueue(self._folder) as queue:
                 while not self._ending.is_set():
                     wake.clear()
+                    if pause := burst.compute_pause():
+                        self._ending.wait(pause)
+                        continue
+                    queue.combine_messages(channel.name)
                     if notifier.is_quiet() or deliver_next(queue, channel, self._send) is None:
                         wait = queue.compute_wait(channel.name)
                         wake.wait(_IDLE_WAIT_SECONDS if not wait else min(wait, _IDLE_WAIT_SECONDS))
+                    else:
+                        burst.add_message()
             self._ending.wait(_IDLE_WAIT_SECONDS)
 
     def _watch_costs(self, notifier: SessionNotifier) -> None:

@@ -51,8 +51,12 @@ def _build_document(channel: NotifyChannel, notice: Notification, tries: int) ->
                 "sequence_id": notice.id,
             }
         case _:
-            fields: dict[str, Any] = msgspec.structs.asdict(notice)
-            return {**fields, "attempt": tries + 1}
+            fields = _describe_member(notice)
+            return {**fields, "members": [_describe_member(member) for member in notice.members], "attempt": tries + 1}
+
+
+def _describe_member(notice: Notification) -> dict[str, Any]:
+    return {name: value for name, value in msgspec.structs.asdict(notice).items() if name != "members"}
 
 
 def is_expected_reply(channel: NotifyChannel, raw: bytes) -> bool:

@@ -30,6 +30,8 @@ HOLD_SECONDS = 2.0
 """How long an inferred state must hold, and how long a sure one must be absent before it counts as new."""
 CONTEXT_MARGIN_PERCENT = 5
 """How far the context must fall below the limit before it can be reported again."""
+_PASSING_KINDS: frozenset[AlertKind] = frozenset({"needs", "failed"})
+"""Alerts about states that pass: afterwards, a message that was not delivered yet would be untrue."""
 _FINISHED_STATES = frozenset({"finished", "ended", "background"})
 """States after a turn: a client that runs one prompt exits at once, and a background command may run forever."""
 DAY_PATH = "day"
@@ -89,6 +91,8 @@ class AlertMark(Struct, omit_defaults=True):
     """A hash of its words; the words themselves may contain secrets and are not stored."""
     left: float | None = None
     """When the session left it; None while it holds."""
+    notice: str = ""
+    """The id of the message about it; empty once it no longer matters whether that was delivered."""
 
 
 class AlertRecord(Struct, omit_defaults=True):
@@ -115,6 +119,7 @@ class TriggerMachine:
         """Sessions that have been checked since the program started."""
         self._held: dict[str, dict[AlertKind, float]] = {}
         """States that must hold for a while before they are reported, with the time at which they were first seen."""
+        self._outdated: list[str] = []
 
     @property
     def held_paths(self) -> frozenset[str]:
@@ -138,6 +143,24 @@ class TriggerMachine:
         """Stop following a session that is no longer on the board; what was notified is still remembered."""
         self._held.pop(path, None)
         self._seen.discard(path)
+        if (record := self.records.get(path)) is not None:
+            for kind in _PASSING_KINDS & record.marks.keys():
+                self._outdate(record.marks[kind])
+
+    def name_message(self, alert: Alert, key: str) -> None:
+        """Remember the id of the message about an alert."""
+        if alert.session is not None and (mark := self.records[alert.session.path].marks.get(alert.kind)) is not None:
+            mark.notice = key
+
+    def take_outdated_messages(self) -> list[str]:
+        """Return the ids of the messages about states that were left since the last call."""
+        outdated, self._outdated = self._outdated, []
+        return outdated
+
+    def _outdate(self, mark: AlertMark) -> None:
+        if mark.notice:
+            self._outdated.append(mark.notice)
+            mark.notice = ""
 
     def check_day(self, day: str, cost: float, limit: float, *, is_quiet: bool = False) -> list[Alert]:
         """Return what to report about a day's cost, at most once a day."""
@@ -169,6 +192,8 @@ class TriggerMachine:
             held_from = held[kind] = min(held.get(kind, now), now)  # the clock may have been set back
             if not is_quiet and now - held_from >= _choose_delay(kind, session):
                 del held[kind]
+                if mark is not None and kind in _PASSING_KINDS:
+                    self._outdate(mark)
                 record.marks[kind] = AlertMark(session.since, _hash_words(session.words))
                 if kind == "finished":
                     record.worked = 0.0
@@ -212,6 +237,8 @@ class TriggerMachine:
                 record.marks.pop(kind, None)
         elif mark is not None and mark.left is None:
             mark.left = now
+            if kind in _PASSING_KINDS:
+                self._outdate(mark)
 
     def _is_new(self, kind: AlertKind, session: SessionSnapshot, mark: AlertMark, now: float) -> bool:
         """Return whether the current state differs from the one that was reported."""

@@ -244,6 +244,20 @@ def test_messages_that_were_sent_before_and_those_of_other_channels_are_not_comb
         assert [member.id for member in combined.notice.members] == [f"id-{number}" for number in range(1, 5)]
 
 
+def test_urgent_messages_go_first_and_are_combined_apart_from_others(tmp_path: Path) -> None:
+    with NotifyQueue(tmp_path) as queue:
+        kinds = ["finished"] * 4 + ["needs", "failed", "cost", "needs", "needs"]
+        notices = [Notification(f"id-{at}", kind, "t", 'said "kind":"needs"') for at, kind in enumerate(kinds)]
+        queue.store_changes({}, [("hook", time.time() + 60, notice) for notice in notices])
+        queue.combine_messages("hook")
+        urgent = queue.begin_delivery("hook", is_urgent=True)
+        other = queue.begin_delivery("hook", is_urgent=False)
+        assert urgent is not None
+        assert other is not None
+    assert urgent.notice.headline == "3 sessions need you, 1 session failed"
+    assert (other.notice.kind, other.notice.headline) == ("finished", "4 sessions finished, 1 cost limit")
+
+
 def test_a_failing_server_is_left_alone_for_a_growing_pause(tmp_path: Path) -> None:
     clock = Clock()
     with NotifyQueue(tmp_path, clock) as queue:

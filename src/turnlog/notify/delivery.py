@@ -22,7 +22,7 @@ LOCAL_MAX_AGE_SECONDS = 600.0
 """When to give up on a channel of this machine: nobody wants yesterday's messages at the next login."""
 
 MAX_BURST_MESSAGES, BURST_SECONDS = 3, 10.0
-"""How many messages a channel sends within how many seconds, at most."""
+"""How many urgent messages, and how many others, a channel sends within how many seconds, at most."""
 
 SendNotification = Callable[[NotifyChannel, Notification, int], SendOutcome]
 """Sends a message through a channel; the last argument is how many times it was sent before."""
@@ -48,9 +48,11 @@ def deliver_next(
     channel: NotifyChannel,
     send: SendNotification = send_through_channel,
     chance: Callable[[], float] = random.random,
+    *,
+    is_urgent: bool | None = None,
 ) -> SendOutcome | None:
     """Send the next message that is due through a channel, and record the outcome; None if nothing is due."""
-    queued = queue.begin_delivery(channel.name)
+    queued = queue.begin_delivery(channel.name, is_urgent=is_urgent)
     if queued is None:
         return None
     outcome = send(channel, queued.notice, queued.tries)

@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.errors import Busy, TurnlogError
 from turnlog.notify.notification import Notification, combine_notifications, make_notification_id
-from turnlog.notify.triggers import ALERT_KINDS, AlertRecord, decode_records, encode_record
+from turnlog.notify.triggers import ALERT_KINDS, URGENT_KINDS, AlertRecord, decode_records, encode_record
 from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_database_damage
 from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction
 
@@ -30,6 +30,10 @@ LATE_AFTER_TRIES = 5
 """A message that failed this often lets the others go first."""
 MIN_COMBINED_MESSAGES = 4
 """When this many messages wait for one channel, they are combined into one."""
+_IS_URGENT = (
+    '(instr(notice, CAST(\'"kind":"needs"\' AS BLOB)) > 0 OR instr(notice, CAST(\'"kind":"failed"\' AS BLOB)) > 0)'
+)
+"""Whether a row is urgent; a quotation mark inside a text is escaped, so no text looks like this."""
 _QUEUE_VERSION = 1
 _BUSY_TIMEOUT_MS = 30_000
 _MAX_RECORD_AGE_SECONDS = 30 * 86_400.0
@@ -144,16 +148,20 @@ class NotifyQueue:
 
     # -- delivery
 
-    def begin_delivery(self, channel: str) -> QueuedNotification | None:
-        """Return the next message for a channel, counted as sent once more; None if nothing is due."""
+    def begin_delivery(self, channel: str, *, is_urgent: bool | None = None) -> QueuedNotification | None:
+        """Return the next message for a channel, counted as sent once more; None if nothing is due.
+
+        `is_urgent` selects the messages that need a person at once, or the others.
+        """
         with _explain_errors(self.path):
             if self.compute_wait(channel) != 0:
                 return None
+        selection = "" if is_urgent is None else f" AND {'' if is_urgent else 'NOT '}{_IS_URGENT}"
         with self._change() as db:
             self._drop_expired(db, channel)
             row: Any = db.execute(
                 "UPDATE delivery SET tries = tries + 1 WHERE id = (SELECT id FROM delivery WHERE channel = ?"
-                " ORDER BY tries >= ?, id LIMIT 1) RETURNING id, notice, tries",
+                f"{selection} ORDER BY tries >= ?, id LIMIT 1) RETURNING id, notice, tries",
                 (channel, LATE_AFTER_TRIES),
             ).fetchone()
             notice = _decode_notice(row[1]) if row is not None else None
@@ -210,7 +218,10 @@ class NotifyQueue:
             return int(self._db.execute("SELECT fails FROM channel WHERE name = ?", (channel,)).get or 0)
 
     def combine_messages(self, channel: str) -> None:
-        """Combine the messages that wait for a channel, if they are many; one that was sent before keeps its id."""
+        """Combine the messages that wait for a channel, if there are many that are equally urgent.
+
+        One that was sent before keeps its id.
+        """
         sql = "SELECT id, created, expires, notice FROM delivery WHERE channel = ? AND tries = 0 ORDER BY id"
         with _explain_errors(self.path):
             if int(self._db.execute("SELECT count(*) FROM delivery WHERE channel = ?", (channel,)).get) < (
@@ -222,8 +233,10 @@ class NotifyQueue:
             waiting = [
                 (row, notice) for row in rows if (notice := _decode_notice(row[3])) and notice.kind in ALERT_KINDS
             ]
-            if len(waiting) >= MIN_COMBINED_MESSAGES:
-                self._replace_messages(db, channel, waiting)
+            for is_urgent in (True, False):
+                alike = [one for one in waiting if (one[1].kind in URGENT_KINDS) == is_urgent]
+                if len(alike) >= MIN_COMBINED_MESSAGES:
+                    self._replace_messages(db, channel, alike)
 
     def _replace_messages(self, db: apsw.Connection, channel: str, waiting: Sequence[tuple[Any, Notification]]) -> None:
         combined = combine_notifications([notice for _, notice in waiting], make_notification_id())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -266,21 +266,30 @@ class NotifierThreads:
             thread.join(max(deadline - time.monotonic(), 0.0))
 
     def _serve_channel(self, channel: NotifyChannel, notifier: SessionNotifier) -> None:
-        wake, burst = self._wakes[channel.name], BurstLimit()
+        wake = self._wakes[channel.name]
+        bursts = {True: BurstLimit(), False: BurstLimit()}
         while not self._ending.is_set():
             with self._report_problems(), NotifyQueue(self._folder) as queue:
                 while not self._ending.is_set():
                     wake.clear()
-                    if pause := burst.compute_pause():
-                        self._ending.wait(pause)
-                        continue
-                    queue.combine_messages(channel.name)
-                    if notifier.is_quiet() or deliver_next(queue, channel, self._send) is None:
-                        wait = queue.compute_wait(channel.name)
-                        wake.wait(_IDLE_WAIT_SECONDS if not wait else min(wait, _IDLE_WAIT_SECONDS))
-                    else:
-                        burst.add_message()
+                    if notifier.is_quiet() or not self._deliver_next(queue, channel, bursts):
+                        waits = [
+                            queue.compute_wait(channel.name),
+                            *(burst.compute_pause() for burst in bursts.values()),
+                        ]
+                        wake.wait(min([_IDLE_WAIT_SECONDS, *(wait for wait in waits if wait)]))
             self._ending.wait(_IDLE_WAIT_SECONDS)
+
+    def _deliver_next(self, queue: NotifyQueue, channel: NotifyChannel, bursts: Mapping[bool, BurstLimit]) -> bool:
+        """Deliver the next message, an urgent one first; return whether there was any."""
+        queue.combine_messages(channel.name)
+        for is_urgent, burst in bursts.items():
+            if burst.compute_pause():
+                continue
+            if deliver_next(queue, channel, self._send, is_urgent=is_urgent) is not None:
+                burst.add_message()
+                return True
+        return False
 
     def _watch_costs(self, notifier: SessionNotifier) -> None:
         pause = 0.0

@@ -30,8 +30,8 @@ HOLD_SECONDS = 2.0
 """How long an inferred state must hold, and how long a sure one must be absent before it counts as new."""
 CONTEXT_MARGIN_PERCENT = 5
 """How far the context must fall below the limit before it can be reported again."""
-_PASSING_KINDS: frozenset[AlertKind] = frozenset({"needs", "failed"})
-"""Alerts about states that pass: afterwards, a message that was not delivered yet would be untrue."""
+URGENT_KINDS: frozenset[AlertKind] = frozenset({"needs", "failed"})
+"""Alerts that need a person at once; when the state is over, a message that was not delivered yet would be untrue."""
 _FINISHED_STATES = frozenset({"finished", "ended", "background"})
 """States after a turn: a client that runs one prompt exits at once, and a background command may run forever."""
 DAY_PATH = "day"
@@ -144,7 +144,7 @@ class TriggerMachine:
         self._held.pop(path, None)
         self._seen.discard(path)
         if (record := self.records.get(path)) is not None:
-            for kind in _PASSING_KINDS & record.marks.keys():
+            for kind in URGENT_KINDS & record.marks.keys():
                 self._outdate(record.marks[kind])
 
     def name_message(self, alert: Alert, key: str) -> None:
@@ -192,7 +192,7 @@ class TriggerMachine:
             held_from = held[kind] = min(held.get(kind, now), now)  # the clock may have been set back
             if not is_quiet and now - held_from >= _choose_delay(kind, session):
                 del held[kind]
-                if mark is not None and kind in _PASSING_KINDS:
+                if mark is not None and kind in URGENT_KINDS:
                     self._outdate(mark)
                 record.marks[kind] = AlertMark(session.since, _hash_words(session.words))
                 if kind == "finished":
@@ -237,7 +237,7 @@ class TriggerMachine:
                 record.marks.pop(kind, None)
         elif mark is not None and mark.left is None:
             mark.left = now
-            if kind in _PASSING_KINDS:
+            if kind in URGENT_KINDS:
                 self._outdate(mark)
 
     def _is_new(self, kind: AlertKind, session: SessionSnapshot, mark: AlertMark, now: float) -> bool:

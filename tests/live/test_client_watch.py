@@ -306,12 +306,20 @@ def test_hooks_tell_two_old_clients_of_one_folder_apart(world: World) -> None:
 def test_a_client_that_continues_with_a_new_session_leaves_the_one_that_its_hooks_named(world: World) -> None:
     world.processes.start(7, world.folder)
     world.processes.start(8, world.folder)
-    world.report("SessionStart", ONE, 7, source="startup")
+    world.report("UserPromptSubmit", ONE, 7)
     assert world.look(ONE).pid == 7
     world.write(TWO)
     world.report("SessionEnd", ONE, 7, reason="clear")
     world.report("SessionStart", TWO, 7, source="clear")
     assert (world.look(TWO).pid, world.look(ONE).presence) == (7, "left")
+
+
+def test_the_new_session_that_a_resuming_client_reports_first_is_not_the_one_that_it_has_open(world: World) -> None:
+    world.processes.start(7, world.folder, session_id=ONE)
+    world.report("SessionStart", TWO, 7, source="startup")
+    assert world.look(ONE).presence == "open"
+    world.report("SessionStart", ONE, 7, source="resume")
+    assert world.look(ONE)[:2] == ("open", True)
 
 
 def test_a_session_whose_hooks_run_in_a_container_belongs_to_no_client_outside(world: World) -> None:

@@ -37,6 +37,8 @@ class ReportedClients:
             self._hidden.pop(report.session_id, None)
             if report.event == "SessionEnd":
                 self._remove_session(report)
+            elif report.event == "SessionStart" and report.source == "startup":
+                continue  # a client that resumes a session reports a new one first, which it doesn't use
             elif report.process_space not in (None, self._process_space):
                 self._hidden[report.session_id] = None
             else:

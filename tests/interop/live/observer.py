@@ -153,7 +153,10 @@ class HookObserver:
         steps: list[dict[str, Any]] = []
         for path in sorted(self._spool.glob("[0-9]*.json")):
             started = int(path.name.partition("-")[0]) / 1e9 - self._wall
-            steps.append({"t": round(min(started, clock()), 3), "hook": json.loads(path.read_bytes())})
+            received, end = json.JSONDecoder().raw_decode(text := path.read_text("utf-8", "surrogateescape"))
+            processes = [line.split() for line in text[end:].strip().splitlines()]
+            by = [[int(fields[0]), int(fields[21])] for fields in processes]
+            steps.append({"t": round(min(started, clock()), 3), "hook": received, "by": by})
             path.unlink()
         return steps
 

@@ -155,7 +155,8 @@ class _Player:
 
     def _report(self, step: dict[str, Any]) -> None:
         """Append what our hook would have reported."""
-        line = build_report(step["hook"], self._wall + step["t"])
+        processes = [(pid, start) for pid, start in step.get("by", ())]
+        line = build_report(step["hook"], self._wall + step["t"], processes, self.processes.process_space)
         with (self.data_dir / "hook-reports" / "2026-01-01.jsonl").open("ab") as file:
             file.write((line or b"") + b"\n")
 

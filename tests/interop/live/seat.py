@@ -19,7 +19,18 @@ HOOK_EVENTS = (
     "Notification", "PermissionRequest", "PreCompact", "SessionEnd", "SessionStart", "Stop", "SubagentStop",
     "UserPromptSubmit",
 )  # fmt: skip
-_HOOK_SCRIPT = 'name="$(date +%s%N)-$$"\ncat > "$1/.$name" && mv "$1/.$name" "$1/$name.json"\n'
+_HOOK_SCRIPT = """spool=$1 name="$(date +%s%N)-$$" process=$PPID
+{
+    cat
+    for level in 1 2 3; do
+        line=$(cat "/proc/$process/stat") || break
+        printf '\\n%s' "$line"
+        set -- $line
+        process=$4
+    done
+} > "$spool/.$name" && mv "$spool/.$name" "$spool/$name.json"
+"""
+"""Keeps what a hook received, and on further lines the processes that started it, as /proc shows them."""
 _MANUAL_MODE_SINCE = (2, 1, 300)
 """Newer clients decide about permissions on their own, unless asked not to."""
 

@@ -6,7 +6,8 @@
     {"t": 9.75, "file": "sessions/4711.json", "gone": true}           the file was removed
     {"t": 1.50, "processes": [[pid, parent, start, name, …], …]}      the clients and all that they started
     {"t": 1.50, "io": {"4711": [reads, writes, written bytes]}}       how much each client has read and written
-    {"t": 2.00, "hook": {…}}                                          what a hook received on standard input
+    {"t": 2.00, "hook": {…}, "by": [[pid, start], …]}                 what a hook received on standard input, and the
+                                                                      processes that started it (in newer recordings)
     {"t": 2.00, "until": 4.5, "session": "…", "truth": "working"}     what the session did
 
 `t` is in seconds since the start; for a file it is the time of the change. `wall` is the time of the start and `boot`

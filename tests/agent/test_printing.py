@@ -318,3 +318,19 @@ def test_what_a_sub_agent_does_names_the_call_that_it_works_for(desk: MakeDesk) 
     assert {line["task_id"] for line in tasks} == {agent}
     assert told[-1]["result"] == "Both done."
     assert told[-1]["num_turns"] == 2
+
+
+BREAKS = "\x85\u2028\u2029"
+
+
+def test_each_object_is_one_line_for_every_reader_of_lines(desk: MakeDesk) -> None:
+    here = desk(script(reply(says(f"Look{BREAKS}."), call("Bash", command=f"echo 'a{BREAKS}b'")), f"Done{BREAKS}."))
+    told = lines(here.turnlog("-p", f"he{BREAKS}llo", "--output-format", "stream-json", "--verbose").stdout)
+    assert told[1]["message"]["content"] == [says(f"Look{BREAKS}.")]
+    assert told[-1]["result"] == f"Done{BREAKS}."
+    assert BREAKS.encode() in next(here.base.rglob("projects/*/*.jsonl")).read_bytes()
+
+
+def test_text_in_a_pipe_carries_no_controls(desk: MakeDesk) -> None:
+    done = desk(script("\x1b]52;c;SGFjaw==\x07\tred\x9b31m\nb")).turnlog("-p", "hello")
+    assert done.stdout == "\\x1b]52;c;SGFjaw==\\x07\tred\\x9b31m\nb\n"

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.cli.output import _escape_as_json, encode_json
+from turnlog.live.page_updates import encode_update_data
 
 JSON = st.recursive(
     st.none()
@@ -39,6 +40,18 @@ def test_half_a_surrogate_pair_is_escaped() -> None:
 
 def test_texts_are_not_escaped_without_need() -> None:
     assert encode_json({"a": "é漢"}) == '{"a":"é漢"}'.encode()
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_a_document_is_one_line_for_every_reader_of_lines(text: str) -> None:
+    (line,) = encode_json({text: [text, "\x85\u2028\u2029"]}).decode().splitlines()
+    assert json.loads(line) == {text: [text, "\x85\u2028\u2029"]}
+
+
+def test_an_update_of_a_page_is_one_line_for_every_reader_of_lines() -> None:
+    for text in ("\x85\u2028\u2029", "\x85\u2028\u2029\ud800"):
+        (line,) = encode_update_data([text]).decode().splitlines()
+        assert json.loads(line)[0].startswith("\x85\u2028\u2029")
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])

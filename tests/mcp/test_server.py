@@ -245,3 +245,16 @@ def test_files_of_the_project_are_not_imported(shelf: Shelf) -> None:
         return len((await client.list_tools()).tools)
 
     assert with_client(shelf, work) == 8
+
+
+def test_every_message_is_one_line_for_every_reader_of_lines(shelf: Shelf) -> None:
+    fill(shelf)
+    name = "a\u2028b\u2029c\x85d"
+    with RawServer(shelf) as server:
+        # The id comes back as it was sent.
+        message = json.dumps({"jsonrpc": "2.0", "id": name, "method": "ping"}, ensure_ascii=False)
+        server.send(message.encode().decode("latin-1") + "\n")
+        assert server.process.stdout
+        line = server.process.stdout.readline().rstrip("\n").encode("latin-1").decode()
+    assert len(line.splitlines()) == 1
+    assert json.loads(line)["id"] == name

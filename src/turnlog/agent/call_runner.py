@@ -318,6 +318,6 @@ def _build_replaced_result(output: Any) -> CallResult:
         return CallResult(output, output)
     if isinstance(output, list) and all(isinstance(block, Mapping) and "type" in block for block in output):
         return CallResult(output, output)
-    from turnlog.render.json_bytes import to_json_bytes
+    from turnlog.entries.patch import encode_json_line
 
-    return CallResult(to_json_bytes(output).decode(), output)
+    return CallResult(encode_json_line(output).decode(), output)

@@ -21,8 +21,8 @@ from turnlog.edit.illnesses.lost_transcripts import (
 )
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import list_session_files
+from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
-from turnlog.render.json_bytes import to_json_bytes
 from turnlog.session.clock import to_iso_time
 from turnlog.store.archive.archive import Archive
 
@@ -126,7 +126,7 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
         raise TurnlogError(f"{item.session_id}: no prompts are left; use -o FILE to save what else is left")
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
-    create_transcript(path, (to_json_bytes(row) + b"\n" for row in rows), root=item.config_dir / "projects")
+    create_transcript(path, (encode_json_line(row) + b"\n" for row in rows), root=item.config_dir / "projects")
     return SalvagedSession(name, str(path), len(select_prompts(item.typed)))
 
 

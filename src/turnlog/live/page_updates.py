@@ -35,6 +35,7 @@ from turnlog.live.follower import (
     build_cursor_text,
 )
 from turnlog.live.window_start import StartFinder
+from turnlog.render.json_line_breaks import escape_line_breaks
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
 
@@ -56,13 +57,14 @@ def build_page_update(name: str, cursor: str, **fields: Any) -> PageUpdate:
 
 
 def encode_update_data(value: Any) -> bytes:
-    """Encode JSON on one line, even if strings contain lone surrogates."""
+    """Encode JSON on one line; lone surrogates are replaced, because a browser's parser would keep them."""
     try:
-        return msgspec.json.encode(value)
+        return escape_line_breaks(msgspec.json.encode(value))
     except UnicodeEncodeError:
         import json
 
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return escape_line_breaks(text.encode("utf-8", "replace"))
 
 
 def to_page_update(change: SessionChange, cursor: str, renderer: ItemRenderer) -> PageUpdate:

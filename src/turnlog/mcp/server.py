@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from turnlog._version import __version__
 from turnlog.mcp.arguments import build_input_schema
 from turnlog.mcp.library import SessionLibrary
+from turnlog.mcp.message_output import divert_standard_output
 from turnlog.mcp.toolbox import TOOLS, call_tool
 from turnlog.mcp.untrusted_text import clean_line
 
@@ -59,8 +60,9 @@ class SessionServer:
     async def serve(self) -> None:
         """Serve one client until it closes our input."""
         server = self.build_server()
-        async with stdio_server() as (source, sink):
-            await server.run(source, sink, server.create_initialization_options())
+        with divert_standard_output() as output:
+            async with stdio_server(stdout=anyio.wrap_file(output)) as (source, sink):
+                await server.run(source, sink, server.create_initialization_options())
 
     async def _list_tools(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None

@@ -16,6 +16,7 @@ import msgspec
 
 from turnlog.notify.channels import NotifyChannel
 from turnlog.notify.notification import Notification
+from turnlog.render.json_bytes import to_json_bytes
 
 _MAX_RETRY_SECONDS = 86_400.0
 
@@ -30,7 +31,7 @@ class ServerRequest(NamedTuple):
 def build_server_request(channel: NotifyChannel, notice: Notification, tries: int = 0) -> ServerRequest:
     """Build the request that carries a message; `tries` is how many times it was sent before."""
     headers = {**channel.headers, "content-type": "application/json", "idempotency-key": notice.id}
-    return ServerRequest(msgspec.json.encode(_build_document(channel, notice, tries)), headers)
+    return ServerRequest(to_json_bytes(_build_document(channel, notice, tries)), headers)
 
 
 def _build_document(channel: NotifyChannel, notice: Notification, tries: int) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Encodes values as JSON in UTF-8, whatever a transcript contains."""
+"""Encodes values as JSON in UTF-8 for programs, whatever a transcript contains.
+
+Everything that a program reads from us passes through here. Session files don't: they keep their bytes.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Any
 
 import msgspec
 
+from turnlog.render.json_line_breaks import escape_line_breaks
+
 
 def to_json_bytes(value: Any) -> bytes:
-    """Encode a value as JSON; lone surrogates are escaped, huge integers are kept, and infinities become null."""
+    """Encode a value as JSON on one line; lone surrogates are escaped, huge integers kept, infinities become null."""
     try:
-        return msgspec.json.encode(value)
+        return escape_line_breaks(msgspec.json.encode(value))
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
         return json.dumps(to_plain_value(value), separators=(",", ":")).encode()
 

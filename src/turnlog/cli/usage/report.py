@@ -58,7 +58,10 @@ def _print_json(table: UsageTable) -> None:
         return
     import json  # importing the faster encoder takes longer than a whole report
 
-    write_raw([json.dumps(to_document(table), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"])
+    from turnlog.render.json_line_breaks import escape_line_breaks
+
+    document = json.dumps(to_document(table), ensure_ascii=False, separators=(",", ":")).encode()
+    write_raw([escape_line_breaks(document) + b"\n"])
 
 
 def render_usage_csv(table: UsageTable) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 
@@ -17,6 +18,7 @@ from turnlog.cli.terminal import (
     make_visible,
     measure_width,
     pad_to_cells,
+    spell_unstyled_controls,
     take_first_lines,
     to_visible_line,
     to_visible_lines,
@@ -81,6 +83,28 @@ def test_the_lines_of_a_text_lose_colours_and_tabs_and_nothing_else() -> None:
 
 def test_a_hostile_text_is_harmless_on_one_line_and_on_many() -> None:
     assert harmful(to_visible_line(HOSTILE)) == harmful("".join(to_visible_lines(HOSTILE))) == set()
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_the_last_door_lets_only_tabs_and_line_ends_through(text: str) -> None:
+    shown = spell_unstyled_controls(text)
+    styles = re.sub("\x1b\\[[0-9;]+m", "", shown)
+    assert not any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in styles if char not in "\t\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "\x1b[1;31mred\x1b[0m"),
+        ("\x1b[5mblink \x1b[8mhidden \x1b[38;5;1mcolour", "\\x1b[5mblink \\x1b[8mhidden \\x1b[38;5;1mcolour"),
+        ("\x1b[31", "\\x1b[31"),
+        ("a\r\nb\tc\rd", "a\nb\tc\\rd"),
+        ("\u202eabc\u2066\u200f\x9b2J\x7f", "\\u202eabc\\u2066\\u200f\\x9b2J\\x7f"),
+        ("می\u200cخواهم 👨\u200d👩", "می\u200cخواهم 👨\u200d👩"),
+    ],
+)
+def test_our_own_styles_and_joiners_pass_the_last_door(text: str, shown: str) -> None:
+    assert spell_unstyled_controls(text) == shown
 
 
 def test_the_first_lines_are_cut_and_the_others_counted() -> None:

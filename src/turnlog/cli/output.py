@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from turnlog.cli.progress import begin_output, clear_progress
-from turnlog.cli.terminal import is_on_terminal, make_visible, to_visible_line
+from turnlog.cli.terminal import is_on_terminal, make_visible, spell_unstyled_controls, to_visible_line
 from turnlog.errors import UsageError
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines one by one; untrusted text in them must already be escaped."""
+    """Print lines one by one, with the controls in them spelled out; their layout is up to the caller."""
     if sys.stdout is None:
         return
     for text in lines:
         begin_output()
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(spell_unstyled_controls(text) + "\n")
 
 
 def print_remark(text: str) -> None:
@@ -72,13 +72,23 @@ def print_json_list(name: str, items: Iterable[Any]) -> None:
 
 
 def write_raw(chunks: Iterable[bytes]) -> None:
-    """Write bytes unchanged; on a terminal, escape control characters line by line."""
+    """Write bytes unchanged; on a terminal, show them as text, with control characters spelled out."""
     if is_on_terminal():
-        print_lines(make_visible(chunk.decode("utf-8", "backslashreplace").rstrip("\r\n")) for chunk in chunks)
+        print_lines(map(make_visible, _split_into_lines(chunks)))
         return
     write = _get_writer()
     for chunk in chunks:
         write(chunk)
+
+
+def _split_into_lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Decode chunks, which may end inside a line or a character, and split them into lines."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line.rstrip(b"\r").decode("utf-8", "backslashreplace") for line in lines)
+    if rest:
+        yield rest.decode("utf-8", "backslashreplace")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.export.material import ExportMaterial
 from turnlog.render.html_escape import replace_unencodable
+from turnlog.render.terminal import spell_controls
 
 if TYPE_CHECKING:
     from turnlog.export.plugin_exporters import PluginExporter
@@ -55,4 +56,5 @@ def iter_exported_bytes(name: str, material: ExportMaterial) -> Iterator[bytes]:
     module = EXPORT_FORMATS[name].module
     write = getattr(import_module(f"turnlog.export.{module}"), f"export_{module}")
     for piece in write(material):
-        yield replace_unencodable(piece).encode() if isinstance(piece, str) else piece
+        # Text is read by people, also in a terminal; JSON is bytes, and escapes its controls itself.
+        yield spell_controls(replace_unencodable(piece)).encode() if isinstance(piece, str) else piece

@@ -32,6 +32,10 @@ _UNSEEN_CHARS = re.compile(
 # This many combining marks on one letter would overlap the lines above and below.
 _HEAPED_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}")
 _COLOUR_ESCAPES = re.compile("\x1b\\[[0-9;:]*m")
+# All controls but tabs and line ends; line and paragraph separators; everything that changes the direction of text.
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
+_STYLE_CODE = f"(?:{'|'.join(STYLE_CODES.values())})"
+_OWN_STYLE = re.compile(f"(\x1b\\[(?:0|{_STYLE_CODE}(?:;{_STYLE_CODE})*)m)")
 _WORD_PATTERN = re.compile(" +|[^ ]+")
 _EMOJI_PART = re.compile(f"[{_ZERO_WIDTH_JOINER}{_EMOJI_SELECTOR}]")
 
@@ -83,6 +87,27 @@ def _is_symbol(char: str) -> bool:
 
 def _spell_out(text: str) -> str:
     return text.encode("unicode_escape").decode()
+
+
+def spell_controls(text: str) -> str:
+    """Spell out what a terminal acts on, in text of any number of lines; tabs and line ends stay.
+
+    This is the last door of all text for people, on a terminal and in a pipe, whatever its parts have passed before.
+    Unlike `make_visible`, it keeps what is merely invisible, such as the joiners that some scripts need.
+    """
+    return text if text.isprintable() else _CONTROLS.sub(_spell_control, text.replace("\r\n", "\n"))
+
+
+def spell_unstyled_controls(text: str) -> str:
+    """Spell out the controls in text, except for the styles that `TerminalScreen.paint` writes."""
+    if text.isprintable():
+        return text
+    parts = _OWN_STYLE.split(text)
+    return "".join(part if at % 2 else spell_controls(part) for at, part in enumerate(parts))
+
+
+def _spell_control(found: re.Match[str]) -> str:
+    return _spell_out(found[0])
 
 
 def to_visible_line(text: str) -> str:

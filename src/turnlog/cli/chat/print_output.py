@@ -33,10 +33,9 @@ def write_json(value: dict[str, Any]) -> None:
 def write_text(text: str) -> None:
     if sys.stdout is None:
         return
-    if sys.stdout.isatty():
-        from turnlog.render.terminal import to_visible_lines
+    from turnlog.render.terminal import spell_controls, to_visible_lines
 
-        text = "\n".join(to_visible_lines(text))
+    text = "\n".join(to_visible_lines(text)) if sys.stdout.isatty() else spell_controls(text)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -139,13 +139,15 @@ def _count_entries(related: RelatedSession) -> str:
 def _write_markdown(remains: SessionRemains, output: str) -> None:
     from pathlib import Path
 
-    from turnlog.cli.output import print_lines, write_raw
+    from turnlog.cli.output import print_lines
     from turnlog.errors import TurnlogError
+    from turnlog.render.terminal import spell_controls
 
-    text = "".join(f"{line}\n" for line in _render_markdown(remains)).encode("utf-8", "replace")
+    lines = [spell_controls(line) for line in _render_markdown(remains)]
     if output == "-":
-        write_raw(text.splitlines(keepends=True))
+        print_lines(lines)
         return
+    text = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     try:
         with Path(output).open("xb") as file:
             file.write(text)

@@ -105,7 +105,11 @@ def render_prompt_list(found: PromptList, screen: TerminalScreen, *, full: bool 
 
 
 def _describe_prompt(prompt: ListedPrompt) -> str:
-    parts = [time_format.format_client_time(prompt.time), prompt.project, to_visible_line(prompt.title or "(no title)")]
+    parts = [
+        time_format.format_client_time(prompt.time),
+        to_visible_line(prompt.project),
+        to_visible_line(prompt.title or "(no title)"),
+    ]
     return " · ".join([*parts, prompt.session_id[:8] + (" (deleted)" if prompt.gone else "")])
 
 

@@ -11,6 +11,8 @@ from tests.redact.plants import BASE64, TOKENS, drawer, password, pem
 from turnlog.redact.redaction_report import RuleCount
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
+from turnlog.redact.secret_ledger import SecretLedger
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 
 DRAW = drawer(7)
 ONE, TWO = TOKENS["github"](DRAW), TOKENS["github"](DRAW)
@@ -47,6 +49,24 @@ def test_a_secret_is_known_in_other_spellings() -> None:
 def test_a_plain_word_is_replaced_only_where_it_is_named() -> None:
     redactor = Redactor()
     assert redactor.redact_text('password="sunshine" and sunshine') == 'password="[secret:password:1]" and sunshine'
+
+
+@pytest.mark.parametrize(
+    "word", ["tulip!garden", "sunshine!", "user@host", "tulip garden behind the house", "été#soleil"]
+)
+def test_a_secret_of_letters_and_one_mark_goes_wherever_it_stands_alone(word: str) -> None:
+    redactor = Redactor()
+    redactor.learn_secrets(f"export DB_PASSWORD='{word}'")
+    shown = redactor.redact_text(f"first ({word}), /srv/{word}/x-{word} and a{word} {word}b")
+    mark = "[secret:password:1]"
+    assert shown == f"first ({mark}), /srv/{mark}/x-{mark} and a{word} {word}b"
+
+
+def test_a_secret_like_a_name_is_left_in_a_longer_name() -> None:
+    ledger = SecretLedger()
+    ledger.assign_mark(SecretFinding(0, 12, "password", FindingRank.ASSIGNMENT, "Tulip-Garden"))
+    shown = Redactor(ledger=ledger).redact_text("Tulip-Garden my-Tulip-Garden-server Tulip-Garden_2")
+    assert shown == "[secret:password:1] my-Tulip-Garden-server Tulip-Garden_2"
 
 
 def test_a_short_secret_is_replaced_only_where_it_stands_alone() -> None:

@@ -14,9 +14,10 @@ from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding, 
 from turnlog.redact.settled_lines import SettledLines
 
 MIN_KNOWN_SECRET_CHARS = 8
-"""Shorter secrets, and plain words, are replaced only where a rule finds them."""
+"""Shorter secrets, plain words and plain numbers are replaced only where a rule finds them."""
 _MIN_ANYWHERE_CHARS = 12
-"""Shorter known secrets are replaced only as whole words."""
+"""Shorter known secrets, and those without a digit, are replaced only as whole words."""
+_NAME_LIKE = re.compile(r"[^\W\d][\w.-]*")
 
 
 class SecretLedger:
@@ -68,8 +69,12 @@ class SecretLedger:
 
     def _find_form(self, form: str, text: str) -> Iterator[SecretFinding]:
         known = self._known[form]
-        is_short = len(form) < _MIN_ANYWHERE_CHARS
-        expression = rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])" if is_short else re.escape(form)
+        expression = re.escape(form)
+        is_wordy = not has_letters_and_digits(known.secret)
+        if is_wordy and _NAME_LIKE.fullmatch(known.secret):  # a longer name may be made of the same words
+            expression = rf"(?<![A-Za-z0-9_-]){expression}(?![A-Za-z0-9_-])"
+        elif is_wordy or len(form) < _MIN_ANYWHERE_CHARS:
+            expression = rf"(?<![A-Za-z0-9]){expression}(?![A-Za-z0-9])"
         for match in re.finditer(expression, text):
             yield known._replace(start=match.start(), end=match.end())
 
@@ -79,7 +84,7 @@ class SecretLedger:
             return
         if finding.rank is FindingRank.KEY_BLOCK:
             forms = [line for line in split_key_lines(secret) if len(line) >= MIN_KNOWN_KEY_LINE_CHARS]
-        elif len(secret) >= MIN_KNOWN_SECRET_CHARS and has_letters_and_digits(secret):
+        elif is_unmistakable(secret):
             forms = [secret, *_list_escaped_forms(secret)]
         else:
             forms = []
@@ -87,6 +92,11 @@ class SecretLedger:
             if form not in self._known:
                 self._known[form] = finding._replace(rank=FindingRank.KNOWN)
                 self.forms.append(form)
+
+
+def is_unmistakable(secret: str) -> bool:
+    """Return whether text that equals a secret is that secret: a word or a number may occur for other reasons."""
+    return len(secret) >= MIN_KNOWN_SECRET_CHARS and not secret.isalpha() and any(map(str.isalpha, secret))
 
 
 def _list_escaped_forms(secret: str) -> list[str]:

@@ -73,7 +73,7 @@ def test_sessions_are_resources(shelf: Shelf) -> None:
     async def work(client: Client) -> Any:
         listed = (await client.list_resources()).resources
         text = (await client.read_resource(listed[0].uri)).contents[0]
-        with pytest.raises(MCPError, match="no session bbbbbbbb"):
+        with pytest.raises(MCPError, match="no session … in the project"):
             await client.read_resource(f"turnlog://session/{FOREIGN}")
         with pytest.raises(MCPError, match="resources start with"):
             await client.read_resource("file:///etc/passwd")

@@ -38,6 +38,11 @@ class ExportRedaction:
         """Report what has been replaced so far."""
         return self._redactor.build_report()
 
+    @property
+    def known_forms(self) -> int:
+        """How many forms of secrets are known, which only grows; what was redacted before may contain the newest."""
+        return self._redactor.known_forms
+
     def text(self, text: str) -> str:
         """Redact the known secrets in text such as a path, without counting them."""
         return self._redactor.make_rehearsal().redact_text(text)

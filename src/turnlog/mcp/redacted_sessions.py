@@ -7,6 +7,8 @@ copies are in a folder that only the user can read, and are deleted when the ser
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import timedelta
@@ -20,11 +22,14 @@ from turnlog.export.redaction import ByteProgress, ExportRedaction
 from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS
 from turnlog.redact.plausibility import has_letters_and_digits
 from turnlog.redact.rules import SecretRules
-from turnlog.redact.secret_ledger import MIN_KNOWN_SECRET_CHARS
+from turnlog.redact.secret_ledger import MIN_KNOWN_SECRET_CHARS, is_unmistakable
 from turnlog.session.session import Session
 
 _MAX_OPEN_SESSIONS = 8
 _MAX_NUMBERED_SESSIONS = 200
+_LABEL_WORD = re.compile(r"[^\s/\\]+")
+_UNUSUAL_MARK = re.compile(r"[^\w\s./:,;'’\"`()\[\]-]")
+"""What hardly occurs in names of files and in titles."""
 
 FileStates = tuple[tuple[str, int, int], ...]
 """The path, size and time of each file of a session."""
@@ -77,6 +82,16 @@ class RedactedSessions:
             self._learned[path] = states
         return states
 
+    def learn_lines(self, lines: Iterable[bytes]) -> None:
+        """Collect the secrets of a session whose files only the archive has."""
+        for line in lines:
+            self.redact_line(line)
+
+    @property
+    def known_forms(self) -> int:
+        """How many forms of secrets are known; what was redacted when there were fewer may contain the newest."""
+        return self._redaction.known_forms if self._redaction else 0
+
     def find_turn_number(self, path: Path, uuid: str) -> int | None:
         """Return the number of the turn that an entry belongs to; the numbers of many sessions are kept in memory."""
         states = _read_states(path)
@@ -100,9 +115,9 @@ class RedactedSessions:
         The sessions that it comes from are read only if one of their secrets may be in it: reading all sessions of a
         list would take minutes.
         """
-        if self._redaction and _may_hold_secret(text):
-            for path in paths:
-                with contextlib.suppress(TurnlogError):  # a deleted session has no text left to tell its secrets
+        for path in paths if self._redaction else ():
+            with contextlib.suppress(TurnlogError):  # a deleted session has no text left to tell its secrets
+                if _may_hold_secret(text, path):
                     self.learn_secrets(path)
         return self.redact_text(text)
 
@@ -131,10 +146,29 @@ class RedactedSessions:
             return OpenCopy(session, states, stack.pop_all())
 
 
-def _may_hold_secret(text: str) -> bool:
+def _may_hold_secret(text: str, path: Path) -> bool:
     """Return whether text may contain a secret that only the rest of its session reveals (see `redact.redactor`)."""
-    is_long = any(len(word) >= MIN_KNOWN_KEY_LINE_CHARS for word in text.split())
-    return is_long or (len(text) >= MIN_KNOWN_SECRET_CHARS and has_letters_and_digits(text))
+    if any(len(word) >= MIN_KNOWN_KEY_LINE_CHARS for word in text.split()):
+        return True
+    if len(text) >= MIN_KNOWN_SECRET_CHARS and has_letters_and_digits(text):
+        return True
+    words = [word for word in _LABEL_WORD.findall(text) if is_unmistakable(word)]
+    if any(map(_UNUSUAL_MARK.search, words)):
+        return True
+    # Names are often several words joined by a mark, so one is read about only if it stands where a value does.
+    return bool(words) and _is_value(words, path)
+
+
+def _is_value(words: list[str], path: Path) -> bool:
+    """Return whether a session contains one of these words behind an equals sign, a colon or the like."""
+    choices = "|".join(re.escape(json.dumps(word, ensure_ascii=False)[1:-1]) for word in words)
+    pattern = re.compile(
+        rf"""(?:[=:]|\bis|\s-\w|to)[\s\\"'`]*(?:{choices})""".encode("utf-8", "replace"), re.IGNORECASE
+    )
+    try:
+        return pattern.search(path.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _read_states(path: Path) -> FileStates:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from turnlog.api.config import data_dir
 from turnlog.errors import TurnlogError
 from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.scan import ScanTarget
 
 if TYPE_CHECKING:
     from turnlog.mcp.redacted_sessions import RedactedSessions
@@ -22,6 +23,10 @@ _MAIN_PATH_QUERY = """
 SELECT main.path FROM file JOIN file AS main ON main.session = file.session AND main.kind = 'session'
 WHERE file.path = ?
 """
+_SESSION_FILES_QUERY = """
+SELECT other.path, other.kind = 'output', other.size FROM file
+JOIN file AS other ON other.session = file.session WHERE file.path = ?
+"""
 
 
 class LineCache:
@@ -30,6 +35,8 @@ class LineCache:
     def __init__(self) -> None:
         self._lines: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
         self._size = 0
+        self.archived: set[str] = set()
+        """The deleted sessions whose secrets were collected."""
 
     def get(self, key: tuple[object, ...]) -> bytes | None:
         if key in self._lines:
@@ -56,12 +63,14 @@ class RedactingReader:
 
     def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
         """Read a line or a large piece without its secrets."""
-        main = self._store.db.execute(_MAIN_PATH_QUERY, (path,)).get
+        main = str(self._store.db.execute(_MAIN_PATH_QUERY, (path,)).get or path)
         states: object = None
-        # A deleted session can't be read as a whole; the rules still apply to what the archive has.
-        with contextlib.suppress(TurnlogError):
-            states = self._sessions.learn_secrets(Path(main or path))
-        key = path, offset, whole, states
+        try:
+            states = self._sessions.learn_secrets(Path(main))
+        except TurnlogError:
+            self._learn_archived_secrets(main)
+        # A line that was redacted when fewer secrets were known may contain one.
+        key = path, offset, whole, states, self._sessions.known_forms
         line = self._cache.get(key)
         if line is None:
             data = self.source.read_passage(path, offset, whole)
@@ -72,6 +81,16 @@ class RedactingReader:
         if not whole:
             self._note_uuid(path, offset, line)
         return line
+
+    def _learn_archived_secrets(self, main: str) -> None:
+        """Collect the secrets of a session that only the archive still has."""
+        if main in self._cache.archived:
+            return
+        self._cache.archived.add(main)
+        for path, is_plain, size in self._store.db.execute(_SESSION_FILES_QUERY, (main,)).fetchall():
+            target = ScanTarget(0, str(path), bool(is_plain), int(str(size)), is_gone=True)
+            with contextlib.suppress(OSError):
+                self._sessions.learn_lines(b"".join(self.source.read_pieces(target)).splitlines())
 
     def find_uuid(self, path: str, offset: int) -> str | None:
         """Return the uuid of an entry that was read."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from turnlog.api.lookup import peek_in_index
 from turnlog.errors import NotFound, UsageError
 from turnlog.mcp.pages import LazyText
+from turnlog.mcp.proof_table import hide_marks
 from turnlog.mcp.turn_text import format_minute, outline_turn, render_message, render_turn
 from turnlog.mcp.untrusted_text import clean_line
 from turnlog.render.figures import format_count, format_size
@@ -32,11 +33,19 @@ def list_scope_sessions(library: SessionLibrary, arguments: ListArguments) -> st
         rows = [row for row in rows if row.time >= first]
     titles = read_row_titles(library, rows)
     wanted = " ".join(arguments.title.split()).casefold()
-    listed = [pair for pair in zip(rows, titles, strict=True) if wanted in (pair[1].best or "").casefold()]
+    listed = [pair for pair in zip(rows, titles, strict=True) if _has_title(library, wanted, *pair)]
     items = [partial(_render_row, library, *pair) for pair in listed]
     return library.build_answer(
         f"{format_count(len(items), 'session')} in {_name_scope(library)}, newest first.", items, arguments
     )
+
+
+def _has_title(library: SessionLibrary, wanted: str, row: CatalogueRow, titles: SessionTitles) -> bool:
+    """Return whether a title contains a text that is not part of a secret."""
+    title = titles.best or ""
+    if wanted not in title.casefold():
+        return False
+    return wanted in hide_marks(library.sessions.redact_label(title, [row.file.path])).casefold()
 
 
 def read_row_titles(library: SessionLibrary, rows: list[CatalogueRow]) -> list[SessionTitles]:

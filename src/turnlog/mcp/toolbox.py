@@ -115,9 +115,17 @@ def call_tool(library: SessionLibrary, name: str, given: dict[str, Any]) -> Tool
     try:
         return ToolAnswer(tool.run(library, parse_arguments(tool.arguments, given)))
     except TurnlogError as error:
-        return ToolAnswer(library.clean(str(error))[:_MAX_ERROR_CHARS], is_error=True)
+        return ToolAnswer(library.clean(_leave_out(given, str(error)))[:_MAX_ERROR_CHARS], is_error=True)
     except Exception as error:  # noqa: BLE001 - one bad session must not end the server
         # Not the message, which may quote a session: standard error ends up in the client's logs.
         frames = traceback.extract_tb(error.__traceback__)
         print(f"turnlog mcp: {name}: {type(error).__name__} in {frames[-1].name}", file=sys.stderr)
         return ToolAnswer(f"{name} failed ({type(error).__name__}); try other arguments", is_error=True)
+
+
+def _leave_out(given: dict[str, Any], message: str) -> str:
+    """Leave out what an agent wrote itself: if it were redacted like other text, that would confirm a guess."""
+    for value in given.values():
+        if isinstance(value, str) and value.strip():
+            message = message.replace(value.strip(), "…")
+    return message

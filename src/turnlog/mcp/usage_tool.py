@@ -43,11 +43,18 @@ def report_scope_usage(library: SessionLibrary, arguments: UsageArguments) -> st
         + (f", {total.unpriced_tokens:,} tokens without a known price" if total.unpriced_tokens else "")
     )
     head = f"Usage by {arguments.by}, {format_count(len(rows), 'row')}, time zone {clean_line(table.timezone, 40)}."
-    items = [
-        partial(_render_usage_row, library, row, readable)
-        for row in (reversed(rows) if arguments.by in _BY_TIME else rows)
-    ]
+    ordered = reversed(rows) if arguments.by in _BY_TIME else sorted(rows, key=partial(_rank_row, library))
+    items = [partial(_render_usage_row, library, row, readable) for row in ordered]
     return library.build_answer(head, [*to_lazy_texts([sums]), *items], arguments, remark)
+
+
+def _rank_row(library: SessionLibrary, row: UsageTableRow) -> tuple[float, int, bytes]:
+    """Return what orders rows, the largest first. The order of equal ones must not tell how their names compare."""
+    amounts = row.amounts
+    alike = library.shuffle_key(str(row.labels))
+    if isinstance(amounts, CallAmounts):
+        return -amounts.estimated_tokens, -amounts.calls, alike
+    return -amounts.cost_usd, -amounts.output_tokens - amounts.input_tokens, alike
 
 
 def _may_show(library: SessionLibrary, row: UsageTableRow, readable: dict[str, Path]) -> bool:

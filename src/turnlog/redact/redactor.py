@@ -53,6 +53,11 @@ class Redactor:
         """Return a redactor that shares the known secrets but has its own counts, for a first pass or a dry run."""
         return Redactor(self._rules, ledger=self._ledger)
 
+    @property
+    def known_forms(self) -> int:
+        """How many forms of secrets are known, which only grows."""
+        return self._ledger.size
+
     def learn_secrets(self, value: JsonValue) -> None:
         """Record the secrets in text or a value, as if it had been redacted."""
         self.make_rehearsal().redact_value(value)

@@ -77,7 +77,11 @@ def list_file_paths(session: Session) -> list[str]:
 
 def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
     """Find the one file that a name refers to, by its path, the end of its path, or other spellings (`others`)."""
-    known = list_file_paths(session)
+    return choose_file_path(list_file_paths(session), name, others)
+
+
+def choose_file_path(known: Sequence[str], name: str, others: Sequence[str] = ()) -> str:
+    """Choose the one path that a name refers to."""
     for wanted in (name, *others):
         if wanted in known:
             return wanted

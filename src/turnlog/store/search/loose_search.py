@@ -33,8 +33,6 @@ _LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
     ("spelling", "done"),
 )
 """The ways to loosen a word, in order, and the table whose words each one uses."""
-QUICK_LOOSENING_STEPS = 3
-"""How many of these ways read only the words of titles, prompts and answers."""
 _MAX_VOCABULARY_SECONDS = 2.0
 """Reading the words of an index stops after this time; in a very large index, a word may be missed."""
 _MAX_LOOSENED_WORDS = 30
@@ -51,34 +49,29 @@ def search_loosely(
     options: SearchOptions,
     read: PassageReader,
     trash: TrashedSessions = NOTHING_TRASHED,
-    *,
-    max_steps: int = len(_LOOSENING_ORDER),
 ) -> SearchOutcome:
-    """Search for the words that were typed or, if that finds nothing, for similar ones.
-
-    `max_steps` is the number of ways to try; with `QUICK_LOOSENING_STEPS`, most words of the index are not read.
-    """
+    """Search for the words that were typed or, if that finds nothing, for similar ones."""
     outcome = search_index(db, plan_search(db, query), options, read, trash)
     if outcome.total or outcome.left_out.hits:
         return outcome
     vocabulary = Vocabulary(db)
-    words = [term for term in query.terms if _is_single_word(term)]
+    words = [term for term in query.terms if is_single_word(term)]
     lost = [term for term in words if not vocabulary.has(fold_word(term.text))] or words
     tried: set[tuple[LoosenedWord, ...]] = set()
-    for first in range(max_steps):
-        replacements = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first, max_steps))}
+    for first in range(len(_LOOSENING_ORDER)):
+        replacements = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first))}
         ways = tuple(replacements.values())
         if not ways or ways in tried:
             continue
         tried.add(ways)
-        other = SearchQuery(query.text, AllNode((_replace_terms(query.root, replacements),)), query.ignored)
+        other = replace_words(query, replacements)
         loose = search_index(db, plan_search(db, other), options, read, trash)
         if loose.total:
             return loose._replace(loosened=ways)
     return outcome
 
 
-def _is_single_word(term: QueryTerm) -> bool:
+def is_single_word(term: QueryTerm) -> bool:
     """Return whether a term is a single word, which may be loosened; a phrase is taken literally."""
     return (
         not term.is_phrase
@@ -87,15 +80,20 @@ def _is_single_word(term: QueryTerm) -> bool:
     )
 
 
-def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int, end: int) -> LoosenedWord | None:
-    """Return the first way of loosening a term, from number `first` up to `end`, that finds words in the index."""
+def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
+    """Return the first way of loosening a term, from number `first` on, that finds words in the index."""
     word = fold_word(term.text)
-    for how, table in _LOOSENING_ORDER[first:end]:
+    for how, table in _LOOSENING_ORDER[first:]:
         if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):
             continue
         if words := vocabulary.find(how, word, table):
             return LoosenedWord(term.text, how, tuple(words))
     return None
+
+
+def replace_words(query: SearchQuery, replacements: dict[QueryTerm, LoosenedWord]) -> SearchQuery:
+    """Replace words of a query, except where they must be absent."""
+    return query._replace(root=AllNode((_replace_terms(query.root, replacements),)))
 
 
 def _replace_terms(node: QueryNode, replacements: dict[QueryTerm, LoosenedWord]) -> QueryNode:
@@ -143,6 +141,14 @@ class Vocabulary:
             case "spelling":
                 return _find_nearest_words(self._list_all_words(table), word)
 
+    def iter_similar_words(self, word: str, table: str) -> Iterator[list[str]]:
+        """Yield all words that contain a word, then all whose spelling differs in one letter, then in two."""
+        words = self._list_all_words(table)
+        if len(word) >= _MIN_LETTERS["substring"]:
+            yield [other for other in words if word in other and other != word]
+        if len(word) >= _MIN_LETTERS["spelling"]:
+            yield from (_list_words_at_distance(words, word, most) for most in range(1, _count_wrong_letters(word) + 1))
+
     def _list_prefixed_words(self, start: str) -> list[str]:
         words: dict[str, None] = {}
         for schema, table in list_full_text_tables(self._db):
@@ -172,15 +178,21 @@ def _name_vocabulary(schema: str, table: str) -> str:
 
 def _find_nearest_words(words: list[str], word: str) -> list[str]:
     """Return the words whose spelling is closest: at most one letter differs, or two in long words."""
-    most = 1 if len(word) < _LONG_WORD_LETTERS else 2
-    for distance in range(1, most + 1):
-        if similar := [
-            other
-            for other in _select_similar_words(words, word, distance)
-            if _measure_distance(word, other) == distance
-        ]:
+    for distance in range(1, _count_wrong_letters(word) + 1):
+        if similar := _list_words_at_distance(words, word, distance):
             return similar[:_MAX_LOOSENED_WORDS]
     return []
+
+
+def _count_wrong_letters(word: str) -> int:
+    """Return in how many letters a similar word may differ."""
+    return 1 if len(word) < _LONG_WORD_LETTERS else 2
+
+
+def _list_words_at_distance(words: list[str], word: str, distance: int) -> list[str]:
+    return [
+        other for other in _select_similar_words(words, word, distance) if _measure_distance(word, other) == distance
+    ]
 
 
 def _select_similar_words(words: list[str], word: str, distance: int) -> Iterator[str]:

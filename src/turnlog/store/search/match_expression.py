@@ -80,16 +80,21 @@ class SearchPlan(NamedTuple):
         return (self.after is None or time >= self.after) and (self.before is None or 0 < time < self.before)
 
 
-def plan_search(db: apsw.Connection, query: SearchQuery) -> SearchPlan:
+NameMatcher = Callable[[apsw.Connection, str, str], ScopeMatch]
+"""Finds the tools or models that a value of a filter names, as `match_names` does."""
+
+
+def plan_search(db: apsw.Connection, query: SearchQuery, find_names: NameMatcher = match_names) -> SearchPlan:
     """Resolve the filters of a query against an index and build the expression."""
-    maker = _PlanMaker(db, query)
+    maker = _PlanMaker(db, query, find_names)
     return maker.make_plan()
 
 
 class _PlanMaker:
-    def __init__(self, db: apsw.Connection, query: SearchQuery) -> None:
+    def __init__(self, db: apsw.Connection, query: SearchQuery, find_names: NameMatcher) -> None:
         self.db = db
         self.query = query
+        self.find_names = find_names
         self.after: int | None = None
         self.before: int | None = None
         self.files_bound = ""
@@ -212,11 +217,11 @@ class _PlanMaker:
                 )
             case "file":
                 return self._match_file(value)
-            case "tool" if not match_names(self.db, "tool", value.text).ids and read_coverage(self.db).left:
+            case "tool" if not self.find_names(self.db, "tool", value.text).ids and read_coverage(self.db).left:
                 # Calls are in the part of the index that is read last, so the tool may only not be known yet.
                 return quote_fts_string(f"{FACET_MARK}never")
             case "tool" | "model" as kind:
-                return self._match_fitting(kind[0], kind, value, lambda text: match_names(self.db, kind, text))
+                return self._match_fitting(kind[0], kind, value, lambda text: self.find_names(self.db, kind, text))
             case "project":
                 return self._match_fitting("p", "project", value, lambda text: match_projects(self.db, text))
             case "session":

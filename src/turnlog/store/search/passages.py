@@ -62,19 +62,11 @@ class Passages:
 
     def build_snippet(self, place: PassagePlace, finder: TermFinder) -> Snippet | None:
         """Return the best excerpt of a text; None if the text can't be read."""
-        texts = self._list_texts(place)
-        if not texts:
-            return None
-        snippets = [finder.build_snippet(text) for text in texts]
-        return max(snippets, key=lambda item: (item.terms, item.exact, len(item.ranges)))
+        return build_best_snippet(self.list_texts(place), finder)
 
-    def _list_texts(self, place: PassagePlace) -> list[str]:
-        """List the texts at a place: an entry may contain several of one kind."""
-        texts = self._read_entry(place)
-        if texts is None:
-            return []
-        wanted = [text for text in texts if text.kind == place.kind]
-        return ["\n".join([text.words, *(path for path in text.paths if path not in text.words)]) for text in wanted]
+    def list_texts(self, place: PassagePlace) -> list[SearchText]:
+        """List the texts at a place, of which an entry may contain several of one kind; none if it can't be read."""
+        return [text for text in self._read_entry(place) or [] if text.kind == place.kind]
 
     def _read_entry(self, place: PassagePlace) -> list[SearchText] | None:
         key = place.file, place.offset
@@ -95,6 +87,16 @@ class Passages:
         texts = list_search_texts(placed)
         join_result(texts)
         return [*texts, *_list_workplace_texts(placed)]
+
+
+def build_best_snippet(texts: Iterable[SearchText], finder: TermFinder) -> Snippet | None:
+    """Return the best excerpt of some texts; None if there are none."""
+    snippets = [finder.build_snippet(_join_paths(text)) for text in texts]
+    return max(snippets, key=lambda item: (item.terms, item.exact, len(item.ranges)), default=None)
+
+
+def _join_paths(text: SearchText) -> str:
+    return "\n".join([text.words, *(path for path in text.paths if path not in text.words)])
 
 
 def _list_workplace_texts(placed: PlacedLine) -> list[SearchText]:

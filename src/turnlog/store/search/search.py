@@ -289,10 +289,7 @@ class _SearchEngine:
         for row in rows:
             file = files[row[1]]
             time, session = row[4] or file.end, file.session
-            # The oldest text gets half of its score.
-            score = _KIND_WEIGHTS[row[3]] * (
-                0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE_SECONDS if time < newest else 1.0)
-            )
+            score = weigh_text(row[3], time, newest)
             by_session.setdefault(session, []).append((score, row))
             if times.get(session, 0) <= time:
                 times[session] = time
@@ -315,8 +312,7 @@ class _SearchEngine:
         first = self._build_hit(max(group.rows)[1])
         if first.snippet is None:
             return group._replace(score=group.score / 2)
-        terms = len(self.plan.terms)
-        factor = 1 + 0.6 * first.snippet.exact / terms + 0.4 * first.snippet.terms / terms
+        factor = weigh_snippet(first.snippet, len(self.plan.terms))
         return group._replace(score=group.score * factor, hits=(first,))
 
     def _add_shown_hits(self, group: HitGroup) -> HitGroup:
@@ -345,6 +341,17 @@ class _SearchEngine:
             return hit
         before = read_neighbours(self.db, self.passages, hit, -self.options.context)
         return hit._replace(before=before, after=read_neighbours(self.db, self.passages, hit, self.options.context))
+
+
+def weigh_text(kind: int, time: int, newest: int) -> float:
+    """Return how likely a text is what people search for; the oldest gets half of the score of its kind."""
+    age = (newest - time) / _HALF_LIFE_SECONDS if time < newest else 0.0
+    return _KIND_WEIGHTS[kind] * (0.5 + 0.5 / (1.0 + age))
+
+
+def weigh_snippet(snippet: Snippet, terms: int) -> float:
+    """Return the factor of a text whose excerpt contains many of the terms, or contains them as typed."""
+    return 1 + 0.6 * snippet.exact / terms + 0.4 * snippet.terms / terms
 
 
 def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int) -> HitGroup:

@@ -59,7 +59,7 @@ TEXT_RUNS: dict[str, list[list[str]]] = {
 }
 FOLLOWING = {
     "web": "a server: it prints only its own address",
-    "watch": "follows sessions until it is stopped: test_watch.py",
+    "watch": "follows sessions until it is stopped: test_hostile_live.py",
     "chat": "talks with a model: tests/agent",
 }
 JSON_RUNS = [

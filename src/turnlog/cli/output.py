@@ -59,6 +59,12 @@ def print_json(value: Any) -> None:
     _get_writer()(_indent_for_terminal(encode_json(value)) + b"\n")
 
 
+def print_json_line(value: Any) -> None:
+    """Write a value as one line, also on a terminal."""
+    document = encode_json(value)
+    _get_writer()((_escape_as_json(document.decode()).encode() if is_on_terminal() else document) + b"\n")
+
+
 def print_json_list(name: str, items: Iterable[Any]) -> None:
     """Write a JSON document with one long list, item by item."""
     if is_on_terminal():

@@ -17,17 +17,11 @@ END_SIGNALS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr
 
 
 def write_json(value: dict[str, Any]) -> None:
-    from turnlog.render.json_bytes import to_json_bytes
+    from turnlog.cli.output import print_json_line
 
-    if sys.stdout is None:
-        return
-    if sys.stdout.isatty():
-        import json
-
-        sys.stdout.write(json.dumps(value, default=str) + "\n")
-    else:
-        sys.stdout.buffer.write(to_json_bytes(value) + b"\n")
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        print_json_line(value)
+        sys.stdout.flush()
 
 
 def write_text(text: str) -> None:

@@ -59,15 +59,16 @@ def watch(session: str | None, everything: bool, demo: bool, as_json: bool, **va
     with _open_watch(session, demo=demo, **values) as opened, _end_by_signals():
         hide_work()
         if as_json:
-            from turnlog.render.json_bytes import to_json_bytes
+            from turnlog.cli.output import print_json_line
 
-            _print_events(opened, lambda event: to_json_bytes(event) + b"\n")
+            _print_events(opened, print_json_line)
         elif _is_live_terminal():
             _show_live(opened)
         else:
             from turnlog.cli.live.event_lines import render_plain_event
+            from turnlog.cli.output import print_lines
 
-            _print_events(opened, lambda event: (render_plain_event(event) + "\n").encode())
+            _print_events(opened, lambda event: print_lines([render_plain_event(event)]))
 
 
 @contextmanager
@@ -116,19 +117,18 @@ def _is_live_terminal() -> bool:
     return is_on_terminal() and os.environ.get("TERM") != "dumb"
 
 
-def _print_events(opened: EventWatch, encode: Callable[[AnyEvent], bytes]) -> None:
+def _print_events(opened: EventWatch, write: Callable[[AnyEvent], object]) -> None:
     """Print events as they happen, until the reader closes the pipe."""
     import time
 
     if sys.stdout is None:
         return
-    out = sys.stdout.buffer
     while not _is_reader_gone():
         events = opened.poll()
         for event in events:
-            out.write(encode(event))
+            write(event)
         if events:
-            out.flush()
+            sys.stdout.flush()
         time.sleep(opened.pause_seconds)
 
 

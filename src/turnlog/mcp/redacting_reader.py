@@ -14,7 +14,7 @@ from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.scan import ScanTarget
 
 if TYPE_CHECKING:
-    from turnlog.mcp.redacted_sessions import RedactedSessions
+    from turnlog.mcp.redacted_sessions import FileStates, RedactedSessions
     from turnlog.store.store import Store
 
 _MAX_LINES = 2_000
@@ -60,15 +60,14 @@ class RedactingReader:
         self._store = store
         self._cache = cache
         self._uuids: dict[tuple[str, int], str] = {}
+        self._states: dict[str, FileStates | None] = {}
+        """What the files of each session looked like when the search first read one of them."""
 
     def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
         """Read a line or a large piece without its secrets."""
-        main = str(self._store.db.execute(_MAIN_PATH_QUERY, (path,)).get or path)
-        states: object = None
-        try:
-            states = self._sessions.learn_secrets(Path(main))
-        except TurnlogError:
-            self._learn_archived_secrets(main)
+        if path not in self._states:
+            self._states[path] = self._learn_secrets(path)
+        states = self._states[path]
         # A line that was redacted when fewer secrets were known may contain one.
         key = path, offset, whole, states, self._sessions.known_forms
         line = self._cache.get(key)
@@ -81,6 +80,15 @@ class RedactingReader:
         if not whole:
             self._note_uuid(path, offset, line)
         return line
+
+    def _learn_secrets(self, path: str) -> FileStates | None:
+        """Collect the secrets of the session that a file belongs to; return the states of its files, if it has any."""
+        main = str(self._store.db.execute(_MAIN_PATH_QUERY, (path,)).get or path)
+        try:
+            return self._sessions.learn_secrets(Path(main))
+        except TurnlogError:
+            self._learn_archived_secrets(main)
+            return None
 
     def _learn_archived_secrets(self, main: str) -> None:
         """Collect the secrets of a session that only the archive still has."""

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from turnlog.api.config import Config
 from turnlog.entries.agents import list_agent_files
+from turnlog.entries.layout import scan_folder
 from turnlog.errors import TurnlogError, Unreadable
 from turnlog.export.redaction import ByteProgress, ExportRedaction
 from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS
@@ -27,6 +28,7 @@ from turnlog.session.session import Session
 
 _MAX_OPEN_SESSIONS = 8
 _MAX_NUMBERED_SESSIONS = 200
+_PIECE_BYTES = 8 << 20
 _LABEL_WORD = re.compile(r"[^\s/\\]+")
 _UNUSUAL_MARK = re.compile(r"[^\w\s./:,;'’\"`()\[\]-]")
 """What hardly occurs in names of files and in titles."""
@@ -79,8 +81,16 @@ class RedactedSessions:
         states = _read_states(path)
         if self._redaction and self._learned.get(path) != states:
             self._redaction.learn_secrets([path])
+            for output in _list_outputs(path):
+                self._learn_output(output)
             self._learned[path] = states
         return states
+
+    def _learn_output(self, path: Path) -> None:
+        """Collect the secrets in a result that was too large for the transcript."""
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            while piece := b"".join(file.readlines(_PIECE_BYTES)):
+                self.redact_data(piece)
 
     def learn_lines(self, lines: Iterable[bytes]) -> None:
         """Collect the secrets of a session whose files only the archive has."""
@@ -171,9 +181,15 @@ def _is_value(words: list[str], path: Path) -> bool:
         return False
 
 
+def _list_outputs(path: Path) -> list[Path]:
+    """List the results of a session that were too large for its transcript."""
+    found = scan_folder(path.with_suffix("") / "tool-results")
+    return [Path(item.path) for item in found if item.is_file(follow_symlinks=False)]
+
+
 def _read_states(path: Path) -> FileStates:
     try:
-        files = [path, *(agent.path for agent in list_agent_files(path))]
+        files = [path, *(agent.path for agent in list_agent_files(path)), *_list_outputs(path)]
         states = [(str(file), file.stat()) for file in files]
     except OSError as error:
         raise Unreadable(f"{path.stem}: {error.strerror}; the session can't be read now") from None

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 
-from turnlog.cli.terminal import measure_width
+from turnlog.cli.terminal import measure_width, spell_unstyled_controls
 
 _BEGIN_UPDATE, _END_UPDATE = "\x1b[?2026h", "\x1b[?2026l"
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
@@ -39,12 +39,12 @@ class LiveArea:
     def update(self, above: Sequence[str], lines: Sequence[str]) -> None:
         """Print lines above the area, and replace the lines in it."""
         columns, rows = measure_terminal()
-        shown = list(lines)[: max(rows - 1, 1)]
+        shown = [spell_unstyled_controls(line) for line in list(lines)[: max(rows - 1, 1)]]
         if not above and shown == self._lines and columns == self._columns:
             return
         start = "" if self._lines else _HIDE_CURSOR
         parts = [_BEGIN_UPDATE, start, self._move_to_top(columns)]
-        parts += [f"{line}\x1b[K\n" for line in above]
+        parts += [f"{spell_unstyled_controls(line)}\x1b[K\n" for line in above]
         parts += ["\n".join(f"{line}\x1b[K" for line in shown), "\x1b[J", _END_UPDATE]
         self._lines, self._columns = shown or [""], columns
         self._write("".join(parts))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from turnlog.render.prose import ProseWrapper
-from turnlog.render.terminal import TerminalScreen, make_visible, measure_width
+from turnlog.render.terminal import TerminalScreen, make_visible, measure_width, spell_unstyled_controls
 
 _CLEAR_REST_OF_LINE, _CLEAR_BELOW = "\x1b[K", "\x1b[J"
 _BEGIN_UPDATE, _END_UPDATE = "\x1b[?2026h", "\x1b[?2026l"
@@ -39,9 +39,9 @@ class ReplayScreen:
         """Text that is not yet on the terminal, in parts: a long answer has hundreds of thousands."""
 
     def write_lines(self, lines: Sequence[str]) -> None:
-        """Add whole lines; untrusted text in them must already be visible text."""
+        """Add whole lines; the controls in them are spelled out."""
         self.finish_text()
-        self._waiting += [f"{line}\n" for line in lines]
+        self._waiting += [f"{spell_unstyled_controls(line)}\n" for line in lines]
 
     def write_text(self, text: str) -> None:
         """Add a part of streamed text."""
@@ -57,7 +57,7 @@ class ReplayScreen:
 
     def set_footer(self, lines: Sequence[str]) -> None:
         """Replace the lines below the text; each must fit the width."""
-        self._footer = tuple(lines)
+        self._footer = tuple(map(spell_unstyled_controls, lines))
 
     def refresh(self) -> None:
         """Bring the terminal up to date, with one write and only if something changed."""

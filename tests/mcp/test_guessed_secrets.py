@@ -246,6 +246,10 @@ def test_an_error_does_not_confirm_a_guess(tmp_path: Path, monkeypatch: pytest.M
             assert answer.is_error
             answers.add(answer.text)
         assert len(answers) == 1, answers
+    unknown = [call_tool(library, "get_usage", {password: "x", "since": password}).text for password in PASSWORDS]
+    assert unknown[0] == unknown[1]
+    wrong = [call_tool(library, "get_usage", {"by": password}).text for password in PASSWORDS]
+    assert wrong[0] == wrong[1]
     library.close()
 
 

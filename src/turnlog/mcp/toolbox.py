@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from collections.abc import Callable
@@ -115,7 +116,7 @@ def call_tool(library: SessionLibrary, name: str, given: dict[str, Any]) -> Tool
     try:
         return ToolAnswer(tool.run(library, parse_arguments(tool.arguments, given)))
     except TurnlogError as error:
-        return ToolAnswer(library.clean(_leave_out(given, str(error)))[:_MAX_ERROR_CHARS], is_error=True)
+        return ToolAnswer(library.clean(_leave_out(tool, given, str(error)))[:_MAX_ERROR_CHARS], is_error=True)
     except Exception as error:  # noqa: BLE001 - one bad session must not end the server
         # Not the message, which may quote a session: standard error ends up in the client's logs.
         frames = traceback.extract_tb(error.__traceback__)
@@ -123,9 +124,11 @@ def call_tool(library: SessionLibrary, name: str, given: dict[str, Any]) -> Tool
         return ToolAnswer(f"{name} failed ({type(error).__name__}); try other arguments", is_error=True)
 
 
-def _leave_out(given: dict[str, Any], message: str) -> str:
+def _leave_out(tool: SessionTool, given: dict[str, Any], message: str) -> str:
     """Leave out what an agent wrote itself: if it were redacted like other text, that would confirm a guess."""
-    for value in given.values():
-        if isinstance(value, str) and value.strip():
-            message = message.replace(value.strip(), "…")
+    own = [value.strip() for value in given.values() if isinstance(value, str)]
+    own += [name for name in given if name not in tool.arguments.__struct_fields__]
+    for text in own:
+        for spelling in (text, repr(text)[1:-1], json.dumps(text)[1:-1]):
+            message = message.replace(spelling, "…") if spelling else message
     return message

@@ -17,6 +17,7 @@ from turnlog.agent.permissions.command.bash_line import (
 from turnlog.agent.permissions.command.effects import FileUse, changes_files, iterate_file_uses
 from turnlog.agent.permissions.command.exposure import is_silent_command, may_expose_files
 from turnlog.agent.permissions.command.folders import LineFolders
+from turnlog.agent.permissions.command.links import uses_brought_files
 from turnlog.agent.permissions.command.parse_trial import can_parse
 from turnlog.agent.permissions.command.runners import (
     TIMING_RUNNERS,
@@ -39,6 +40,7 @@ _MAX_WORD_PIECES = 500
 _UNPARSABLE_REASON = "it is too complicated to be checked"
 _NEEDS_PERMISSION = "This command needs permission"
 _UNKNOWN_RULE_REASON = "it is unclear whether a rule forbids it"
+_BROUGHT_FILES_REASON = "what it puts in place may be links that then lead elsewhere"
 _HIDDEN_FILES_REASON = "it may read files that a rule protects"
 
 
@@ -121,9 +123,14 @@ class CommandJudge:
     def _may_expose(self) -> bool:
         """Return whether the line may print protected files without naming them explicitly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
-        if is_aside or self.folders.is_lost or self.line.is_opaque:
+        if is_aside or self.folders.is_lost or self.line.is_opaque or self._uses_brought_files():
             return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
+
+    def _uses_brought_files(self, *, only_written: bool = False) -> bool:
+        """Return whether a command uses names that another one in the line may have turned into links."""
+        is_ordered = not self.line.has_loop and "|" not in self.line.text
+        return uses_brought_files(self.parts, is_ordered=is_ordered, only_written=only_written)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
         """Return whether any part of a word names a file that a rule protects, even inside code or after `=`."""
@@ -153,6 +160,8 @@ class CommandJudge:
             return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:
             return _ask_decision(BACKGROUND_REASON)
+        if self._has_rules(*EDIT_TOOLS) and self._uses_brought_files(only_written=True):
+            return _ask_decision(_BROUGHT_FILES_REASON)
         for file in (
             file
             for part in self.parts
@@ -178,6 +187,8 @@ class CommandJudge:
         )
         if runs_git and (created & REPOSITORY_NAMES or not self._is_trusted_repository()):
             return "git may find settings in that folder that run other programs"
+        if self._uses_brought_files():
+            return _BROUGHT_FILES_REASON
         if len(parts) == 1 or not writes:
             return None
         if any(word.pattern and word.text[0] in "*?[-" for part in parts for word in part.words):
@@ -185,7 +196,7 @@ class CommandJudge:
         moved = [word for part, name in writes.items() if name in ("mv", "cp", "ln") for word in part.words[1:]]
         there = [base / name for name, base in self.folders.resolve_files(moved[:-1])]
         if any(path.is_dir() or path.is_symlink() for path in there):
-            return "what it moves may contain links that then lead elsewhere"
+            return _BROUGHT_FILES_REASON
         return None
 
     def _is_trusted_repository(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision
 from turnlog.agent.permissions.git_programs import is_run_by_git
+from turnlog.agent.permissions.git_reads import find_repository_reads
 from turnlog.agent.permissions.paths import is_of_process, is_protected, lies_within, list_spellings, matches_path
 from turnlog.agent.permissions.rules import EDIT_TOOLS, READ_TOOLS, PermissionRule, PermissionRules
 from turnlog.agent.settings import PermissionMode, RuleKind
@@ -63,6 +64,16 @@ class FileAccess(Struct):
         return _ask_decision(
             f"Reading {_format_paths(paths)}", _OUTSIDE_REASON, _suggest_folder_rule("Read", paths[-1].parent)
         )
+
+    def decide_git_reads(self, folder: Path) -> Iterator[Decision]:
+        """Yield the decisions on the files that the repository of a folder makes git read."""
+        try:
+            reads = find_repository_reads(folder, self.home)
+        except OSError as error:
+            yield _ask_decision(f"Using the repository of {folder}", f"its settings can't be checked ({error})")
+            return
+        within = replace(self, further=(*self.further, *reads.own))
+        yield from (within.decide_read(*file) for file in reads.files)
 
     def decide_write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Decision:
         return self._decide_write_to_paths(self.list_names(name, base), tool)._replace(changes=True)

@@ -8,6 +8,7 @@ program.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -30,15 +31,22 @@ _OUTSIDE_PATH = re.compile(r"/[\w./ -]+")
 _SUBMODULE_MODE = (0o160000).to_bytes(4, "big")
 _MAX_INDEX_BYTES = 256 << 20
 # Better too many than too few: any name before a `=` counts.
-_SETTING = re.compile(r"(?<![a-z0-9-])([a-z][a-z0-9-]*)[ \t]*=(?=[ \t]*((?:\\\r?\n|[^\n])*))", re.IGNORECASE)
+_SETTING = re.compile(r"(?<![a-z0-9-])([a-z][a-z0-9-]*)[ \t]*=(?=[ \t]*((?:\\\r?\n|[^\n]){0,8192}))", re.IGNORECASE)
+"""A value that is longer names no file, and a line of many `=` would take as long as its length squared."""
+_VALUE_PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"?|([^"\\#;]+)|(\\.)|([#;].*)', re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
+_MAX_SETTINGS = 20_000
 _PIECE = re.compile(r"[^\s\"';&|()<>=]+")
 
 
-class _Setting(NamedTuple):
+class GitSetting(NamedTuple):
     key: str
     """The name in lower case, without its section."""
     value: str
+    """The rest of the line: more than the value if there is a comment, because too much is better than too little."""
     file: Path
+    decoded: str
+    """The value as git reads it."""
 
 
 def is_run_by_git(path: Path, root: Path, home: Path) -> bool:
@@ -51,8 +59,8 @@ def has_unknown_programs(folder: Path) -> bool:
     repository = find_repository(folder)
     if repository is None:
         return False
-    top, hooks = _find_top_folder(folder), [repository.git_folder / "hooks"]
-    for key, value, _ in _read_git_settings(_list_config_files(repository.git_folder)):
+    top, hooks = find_top_folder(folder), [repository.git_folder / "hooks"]
+    for key, value, *_ in read_git_settings(list_config_files(repository.git_folder)):
         if key in _UNASKED_KEYS and not _HARMLESS_VALUE.fullmatch(value):
             return True
         if key == "path" and not _lies_elsewhere(value, top):
@@ -77,28 +85,44 @@ def _iterate_named_files(root: Path, home: Path) -> Iterator[Path]:
     repository = find_repository(root)
     if repository is None:
         return
-    files = [*_list_config_files(repository.git_folder), home / ".gitconfig", home / ".config" / "git" / "config"]
-    for key, value, file in _read_git_settings(files):
+    files = [*list_config_files(repository.git_folder), home / ".gitconfig", home / ".config" / "git" / "config"]
+    for key, value, file, _ in read_git_settings(files):
         pieces = [value] if key in _FOLDER_KEYS else _PIECE.findall(value) if key in _PROGRAM_KEYS else []
         yield from (
-            path for piece in pieces for path in _resolve_name(piece, (_find_top_folder(root), file.parent), home)
+            path for piece in pieces for path in _resolve_name(piece, (find_top_folder(root), file.parent), home)
         )
 
 
-def _find_top_folder(folder: Path) -> Path:
+def find_top_folder(folder: Path) -> Path:
     return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), folder)
 
 
-def _list_config_files(git_folder: Path) -> list[Path]:
+def list_config_files(git_folder: Path) -> list[Path]:
     """Return the config files of a repository; a linked worktree shares those of its main worktree."""
-    shared = git_folder / _read_text(git_folder / "commondir").strip("\n")
+    shared = git_folder / read_git_text(git_folder / "commondir").strip("\n")
     return [git_folder / "config", git_folder / "config.worktree", shared / "config"]
 
 
-def _read_git_settings(files: list[Path]) -> Iterator[_Setting]:
+def read_git_settings(files: list[Path]) -> Iterator[GitSetting]:
+    """Yield the settings in config files; raise OSError if there are too many, so that turnlog asks."""
     for file in files:
-        for key, value in _SETTING.findall(_read_text(file)):
-            yield _Setting(key.lower(), value.strip().strip('"'), file)
+        for count, match in enumerate(_SETTING.finditer(read_git_text(file))):
+            if count == _MAX_SETTINGS:
+                raise OSError(errno.EFBIG, "too many settings", str(file))
+            yield GitSetting(match[1].lower(), match[2].strip().strip('"'), file, _decode_value(match[2]))
+
+
+def _decode_value(text: str) -> str:
+    """Return a value as git reads it: without quotes and comments."""
+    if not set('"\\#;') & set(text):
+        return text.strip()
+    pieces = _VALUE_PIECE.findall(text.replace("\\\r\n", "\\\n"))
+    decoded = [_decode_escapes(quoted or plain or escape) for quoted, plain, escape, _ in pieces]
+    return "".join(decoded).strip()
+
+
+def _decode_escapes(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
 
 
 def _resolve_name(name: str, folders: tuple[Path, ...], home: Path) -> Iterator[Path]:
@@ -110,7 +134,7 @@ def _resolve_name(name: str, folders: tuple[Path, ...], home: Path) -> Iterator[
                 yield Path(path)
 
 
-def _read_text(file: Path) -> str:
+def read_git_text(file: Path) -> str:
     return _read_bytes(file, _MAX_CONFIG_BYTES).decode("utf-8", "surrogateescape")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from turnlog.agent.permissions.command import effects, runners
@@ -56,6 +57,8 @@ class CommandJudge:
             self.parts.append(SimpleCommand(command, (ShellWord(command, is_known=False),)))
         self.folders = LineFolders(self.parts, access.place.cwd, access.home)
         self.allowing = self.rules.list_specific_rules("allow", ["Bash"])
+        self.git_folders = self._list_git_folders()
+        self.git_decisions = [one for folder in self.git_folders for one in access.decide_git_reads(folder)]
 
     def decide(self) -> Decision:
         found = self._find_prohibition() or self._decide_permission()
@@ -99,6 +102,7 @@ class CommandJudge:
                 yield self.access.decide_write_by_command(*file)
                 if use.is_recursive:
                     yield self.access.decide_removal(*file)
+        yield from self.git_decisions
 
     def _decide_removal(self) -> Decision | None:
         """Ask for permission if a working folder, a home folder or a whole disk would be deleted."""
@@ -152,7 +156,7 @@ class CommandJudge:
             return ALLOW_DECISION
         if reason := next(iter(line.doubts), None) or self._find_doubt():
             return _ask_decision(reason)
-        return pick_strictest(map(self._decide_part, line.parts))
+        return pick_strictest([*map(self._decide_part, line.parts), *self.git_decisions])
 
     def _decide_allowed_line(self) -> Decision:
         """Decide on a line whose commands are all allowed: check hidden and background commands and protected files."""
@@ -182,10 +186,9 @@ class CommandJudge:
         created = {
             Path(word.text).name.casefold() for part in writes for use in iterate_file_uses(part) for word in use.writes
         }
-        runs_git = any(
-            get_program_name(words) == "git" for part in self.parts for words in list_possible_commands(part.words)
-        )
-        if runs_git and (created & REPOSITORY_NAMES or not self._is_trusted_repository()):
+        if self.git_folders and (
+            created & REPOSITORY_NAMES or not all(map(self._is_trusted_repository, self.git_folders))
+        ):
             return "git may find settings in that folder that run other programs"
         if self._uses_brought_files():
             return _BROUGHT_FILES_REASON
@@ -199,10 +202,22 @@ class CommandJudge:
             return _BROUGHT_FILES_REASON
         return None
 
-    def _is_trusted_repository(self) -> bool:
-        cwd = self.access.place.cwd
-        is_known = self.access.is_trusted or not has_unknown_programs(cwd)
-        return is_known and is_trusted_repository(cwd, self.access.folders)
+    def _list_git_folders(self) -> list[Path]:
+        """Return the folders in which the line may run git."""
+        commands = [words for part in self.parts for words in list_possible_commands(part.words)]
+        found = [
+            folder for words in commands if get_program_name(words) == "git" for folder in self._find_git_folders(words)
+        ]
+        return list(dict.fromkeys(found))
+
+    def _find_git_folders(self, words: Sequence[ShellWord]) -> list[Path]:
+        """Return the folders that a git command may use: the current one, and those that `-C` names."""
+        named = [folder for option, folder in pairwise(words) if option.text == "-C"]
+        return [self.access.place.cwd, *(base / name for name, base in self.folders.resolve_files(named))]
+
+    def _is_trusted_repository(self, folder: Path) -> bool:
+        is_known = self.access.is_trusted or not has_unknown_programs(folder)
+        return is_known and is_trusted_repository(folder, self.access.folders)
 
     def _decide_part(self, part: SimpleCommand) -> Decision:
         if not all(redirect.target.is_known for redirect in part.redirects):

@@ -115,6 +115,27 @@ class FileAccess(Struct):
                         return Decision(kind, f"Changing {path} needs permission: {rule}.", is_firm=True)
         return ALLOW_DECISION
 
+    def decide_read_below(self, name: str, base: Path) -> Decision:
+        """Decide whether a command may read everything in a folder, including what links in it lead to."""
+        queue = [path for path in self.list_names(name, base) if path.is_dir()][-1:]
+        known = set(queue)
+        for start in queue:
+            for folder, folders, files in os.walk(start):
+                self.checked_file_count += len(folders) + len(files)
+                if self.checked_file_count > _MAX_CHECKED_FILES_IN_ALL:
+                    return _ask_decision(f"Reading everything in {name}", "it is too much to be checked for links")
+                for path in (Path(folder, one) for one in (*folders, *files)):
+                    if not path.is_symlink():
+                        continue
+                    found = self.decide_read(str(path))
+                    if found.verdict != "allow":
+                        return found
+                    target = Path(os.path.realpath(path))
+                    if target.is_dir() and not any(target.is_relative_to(one) for one in known):
+                        queue.append(target)
+                        known.add(target)
+        return ALLOW_DECISION
+
     def is_hidden(self, path: Path) -> bool:
         """Return whether searches must omit a file because a rule forbids reading it."""
         paths = list_spellings(str(path), self.place.cwd, self.home)

@@ -63,6 +63,11 @@ class BashLine(NamedTuple):
     """Whether the line may contain hidden commands and so run more than its parts."""
     has_loop: bool = False
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its commands run one after another, as they are written."""
+        return not self.has_loop and "|" not in self.text
+
 
 def parse_bash_line(text: str) -> BashLine:
     data = text.encode("utf-8", "surrogatepass")

@@ -13,7 +13,13 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from turnlog.agent.permissions.command.awk_code import AWK_NAMES, parse_awk
 from turnlog.agent.permissions.command.bash_line import SimpleCommand
+from turnlog.agent.permissions.command.named_files import (
+    find_option_files,
+    find_written_operands,
+    list_values_of_marks,
+)
 from turnlog.agent.permissions.command.runners import list_possible_commands
 from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables, read_table
 from turnlog.agent.permissions.command.variables import may_compute_value
@@ -34,6 +40,8 @@ _SAFE_JQ_PATTERN = re.compile(
 _IN_PLACE_OPTION = "-i" if sys.platform != "darwin" else "(?!)"
 """On macOS, `sed -i` takes the next word, and the script is the word after that."""
 _MAX_OPTION_CHARS = 40
+SEARCH_OPTION_PATTERN = re.compile(r"-(?!-)\w*[ef]|--(?:reg|fi)|--$")
+"""Options of a search that name what is searched for, so that the first other word is a file."""
 
 
 class FileUse(NamedTuple):
@@ -60,11 +68,6 @@ def changes_files(part: SimpleCommand) -> bool:
     return any(
         word.text not in HARMLESS_DEVICES for use in (*indirect, *iterate_file_uses(part)) for word in use.writes
     )
-
-
-def touches_files(name: ShellWord) -> bool:
-    """Return whether a program reads or changes its file arguments."""
-    return find_touched_files((name, ShellWord("."))) != FileUse()
 
 
 def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
@@ -197,15 +200,15 @@ def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
     operands = _list_operands(known)
     if name == "sed" and is_tame_sed(words):
         operands = tuple(word for word in operands if not _SAFE_SED_PATTERN.fullmatch(word.text))
-    if name in ("dd", "curl"):  # `if=a`, `@a`, `x=@a;type=b`
-        operands += tuple(
-            ShellWord(value[1]) for word in known if (value := re.search(r"[=@]([^=@;]+)(?:;.*)?$", word.text))
-        )
+    if name in AWK_NAMES and (awk := parse_awk([words[0], *known])):
+        operands = awk.files
+    if name in ("dd", "curl"):
+        operands += list_values_of_marks(known)
     if name in ("cp", "mv", "install") and len(operands) > 1:  # into a folder, which may contain a link
         operands += tuple(_join_folder(operands[-1], word) for word in operands[:-1])
-    reads = operands if is_in_tables(name, "files", "reading") else _find_option_files("input", name, known)
-    writes = operands if is_in_tables(name, "changing", "writing") else _find_option_files("output", name, known)
-    return FileUse(reads, writes, is_recursive=name in ("rm", "mv"))
+    reads = operands if is_in_tables(name, "files", "reading") else find_option_files("input", name, known)
+    writes = operands if is_in_tables(name, "changing", "writing") else find_option_files("output", name, known)
+    return FileUse(reads, (*writes, *find_written_operands(name, known)), is_recursive=name in ("rm", "mv"))
 
 
 def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
@@ -215,16 +218,6 @@ def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
     ending = name if word.pattern else glob.escape(name)
     pattern = f"{folder.pattern or glob.escape(folder.text)}/{ending}" if is_pattern else None
     return ShellWord(path, pattern=pattern, has_tilde=folder.has_tilde)
-
-
-def _find_option_files(table: str, name: str, words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """Return the files that options tell a command to read or write."""
-    found: list[ShellWord] = []
-    for word, following in pairwise([*words, ShellWord("")]):
-        if match := re.fullmatch(build_table_pattern(table, name), word.text, re.DOTALL):
-            attached = "".join(filter(None, match.groups()))
-            found.append(ShellWord(attached) if attached else following)
-    return tuple(found)
 
 
 def is_tame_sed(words: Sequence[ShellWord]) -> bool:

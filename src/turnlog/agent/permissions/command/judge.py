@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.agent.permissions.command import effects, runners
@@ -15,9 +14,11 @@ from turnlog.agent.permissions.command.bash_line import (
     build_unseen_line,
     parse_bash_line,
 )
+from turnlog.agent.permissions.command.coverage import covers_command, follows_links, list_walked_folders, may_take_code
 from turnlog.agent.permissions.command.effects import FileUse, changes_files, iterate_file_uses
 from turnlog.agent.permissions.command.exposure import is_silent_command, may_expose_files
 from turnlog.agent.permissions.command.folders import LineFolders
+from turnlog.agent.permissions.command.line_doubts import BROUGHT_FILES_REASON, find_line_doubt, list_git_folders
 from turnlog.agent.permissions.command.links import uses_brought_files
 from turnlog.agent.permissions.command.parse_trial import can_parse
 from turnlog.agent.permissions.command.runners import (
@@ -26,14 +27,11 @@ from turnlog.agent.permissions.command.runners import (
     list_possible_commands,
     strip_runners,
 )
-from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
 from turnlog.agent.permissions.command.variables import has_safe_settings
 from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name, join_words
 from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, pick_strictest
-from turnlog.agent.permissions.file_access import FileAccess
-from turnlog.agent.permissions.git_programs import has_unknown_programs
+from turnlog.agent.permissions.file_access import HARMLESS_DEVICES, FileAccess
 from turnlog.agent.permissions.paths import is_protected
-from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository
 from turnlog.agent.permissions.rules import EDIT_TOOLS, READ_TOOLS, PermissionRule, is_exact_rule, matches_command
 from turnlog.agent.settings import RuleKind
 
@@ -41,7 +39,6 @@ _MAX_WORD_PIECES = 500
 _UNPARSABLE_REASON = "it is too complicated to be checked"
 _NEEDS_PERMISSION = "This command needs permission"
 _UNKNOWN_RULE_REASON = "it is unclear whether a rule forbids it"
-_BROUGHT_FILES_REASON = "what it puts in place may be links that then lead elsewhere"
 _HIDDEN_FILES_REASON = "it may read files that a rule protects"
 
 
@@ -57,8 +54,8 @@ class CommandJudge:
             self.parts.append(SimpleCommand(command, (ShellWord(command, is_known=False),)))
         self.folders = LineFolders(self.parts, access.place.cwd, access.home)
         self.allowing = self.rules.list_specific_rules("allow", ["Bash"])
-        self.git_folders = self._list_git_folders()
-        self.git_decisions = [one for folder in self.git_folders for one in access.decide_git_reads(folder)]
+        used = list_git_folders(self.parts, self.folders)
+        self.git_decisions = [one for folder in used for one in access.decide_git_reads(folder)]
 
     def decide(self) -> Decision:
         found = self._find_prohibition() or self._decide_permission()
@@ -127,14 +124,11 @@ class CommandJudge:
     def _may_expose(self) -> bool:
         """Return whether the line may print protected files without naming them explicitly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
-        if is_aside or self.folders.is_lost or self.line.is_opaque or self._uses_brought_files():
+        if is_aside or self.folders.is_lost or self.line.is_opaque:
+            return True
+        if uses_brought_files(self.parts, is_ordered=self.line.is_ordered):
             return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
-
-    def _uses_brought_files(self, *, only_written: bool = False) -> bool:
-        """Return whether a command uses names that another one in the line may have turned into links."""
-        is_ordered = not self.line.has_loop and "|" not in self.line.text
-        return uses_brought_files(self.parts, is_ordered=is_ordered, only_written=only_written)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
         """Return whether any part of a word names a file that a rule protects, even inside code or after `=`."""
@@ -154,7 +148,7 @@ class CommandJudge:
             return self._decide_allowed_line()
         if not line.is_opaque and any(is_exact_rule(rule) and rule.spec == line.text for rule in self.allowing):
             return ALLOW_DECISION
-        if reason := next(iter(line.doubts), None) or self._find_doubt():
+        if reason := next(iter(line.doubts), None) or find_line_doubt(line, self.parts, self.folders, self.access):
             return _ask_decision(reason)
         return pick_strictest([*map(self._decide_part, line.parts), *self.git_decisions])
 
@@ -164,8 +158,10 @@ class CommandJudge:
             return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:
             return _ask_decision(BACKGROUND_REASON)
-        if self._has_rules(*EDIT_TOOLS) and self._uses_brought_files(only_written=True):
-            return _ask_decision(_BROUGHT_FILES_REASON)
+        if self._has_rules(*EDIT_TOOLS) and uses_brought_files(
+            self.parts, is_ordered=self.line.is_ordered, only_written=True
+        ):
+            return _ask_decision(BROUGHT_FILES_REASON)
         for file in (
             file
             for part in self.parts
@@ -175,49 +171,6 @@ class CommandJudge:
             if any(map(is_protected, self.access.list_names(*file))):
                 return self.access.decide_write_by_command(*file)
         return ALLOW_DECISION
-
-    def _find_doubt(self) -> str | None:
-        """Return how one command in a line may change the meaning of another, if at all."""
-        parts, moves = self.line.parts, self.folders.move_count
-        programs = [get_program_name(strip_runners(part.words, TRANSPARENT_RUNNERS | TIMING_RUNNERS)) for part in parts]
-        writes = {part: name for part, name in zip(parts, programs, strict=True) if changes_files(part)}
-        if moves and (moves > 1 or self.line.has_loop or writes or "git" in programs):
-            return "it changes the folder and does more there"
-        created = {
-            Path(word.text).name.casefold() for part in writes for use in iterate_file_uses(part) for word in use.writes
-        }
-        if self.git_folders and (
-            created & REPOSITORY_NAMES or not all(map(self._is_trusted_repository, self.git_folders))
-        ):
-            return "git may find settings in that folder that run other programs"
-        if self._uses_brought_files():
-            return _BROUGHT_FILES_REASON
-        if len(parts) == 1 or not writes:
-            return None
-        if any(word.pattern and word.text[0] in "*?[-" for part in parts for word in part.words):
-            return "names of files that it creates may be taken for options"
-        moved = [word for part, name in writes.items() if name in ("mv", "cp", "ln") for word in part.words[1:]]
-        there = [base / name for name, base in self.folders.resolve_files(moved[:-1])]
-        if any(path.is_dir() or path.is_symlink() for path in there):
-            return _BROUGHT_FILES_REASON
-        return None
-
-    def _list_git_folders(self) -> list[Path]:
-        """Return the folders in which the line may run git."""
-        commands = [words for part in self.parts for words in list_possible_commands(part.words)]
-        found = [
-            folder for words in commands if get_program_name(words) == "git" for folder in self._find_git_folders(words)
-        ]
-        return list(dict.fromkeys(found))
-
-    def _find_git_folders(self, words: Sequence[ShellWord]) -> list[Path]:
-        """Return the folders that a git command may use: the current one, and those that `-C` names."""
-        named = [folder for option, folder in pairwise(words) if option.text == "-C"]
-        return [self.access.place.cwd, *(base / name for name, base in self.folders.resolve_files(named))]
-
-    def _is_trusted_repository(self, folder: Path) -> bool:
-        is_known = self.access.is_trusted or not has_unknown_programs(folder)
-        return is_known and is_trusted_repository(folder, self.access.folders)
 
     def _decide_part(self, part: SimpleCommand) -> Decision:
         if not all(redirect.target.is_known for redirect in part.redirects):
@@ -253,7 +206,7 @@ class CommandJudge:
     def _is_allowed_by_rule(self, part: SimpleCommand) -> bool:
         texts = {join_words(words) for words in (part.words, strip_runners(part.words, TRANSPARENT_RUNNERS))}
         return any(
-            matches_command(rule, text) and _may_apply_rule(rule, part) for rule in self.allowing for text in texts
+            matches_command(rule, text) and covers_command(rule, part) for rule in self.allowing for text in texts
         )
 
     def _check_confinement(self, part: SimpleCommand, use: FileUse | None) -> Decision | None:
@@ -261,13 +214,21 @@ class CommandJudge:
         inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
         adds_words = get_program_name(inner) in ("xargs", "parallel")  # any of its words may be the program it runs
         heads = inner[1:] if adds_words else inner[:1]
-        is_unseen = (adds_words or not are_words_known(inner)) and any(effects.touches_files(word) for word in heads)
-        if (is_unseen and use is None) or (inner[0].text == "sed" and not effects.is_tame_sed(inner)):
+        is_unseen = (adds_words or not are_words_known(inner)) and any(may_take_code(word) for word in heads)
+        commands = list(list_possible_commands(inner)) if get_program_name(inner) != "ssh" else [inner]
+        has_wild_sed = any(get_program_name(words) == "sed" and not effects.is_tame_sed(words) for words in commands)
+        if (is_unseen and use is None) or has_wild_sed:
             return None
-        use = use or effects.find_touched_files(inner)
-        found = [self.access.decide_read(*file) for file in self.folders.resolve_files(use.reads)]
+        uses = [use] if use else [effects.find_touched_files(words) for words in commands]
+        reads = [file for one in uses for file in self.folders.resolve_files(one.reads)]
+        writes = [file for one in uses for file in self.folders.resolve_files(one.writes)]
+        walked = [word for words in commands if follows_links(words) for word in list_walked_folders(words)]
         return pick_strictest(
-            [*found, *(self.access.decide_write_within(*file) for file in self.folders.resolve_files(use.writes))]
+            [
+                *(self.access.decide_read(*file) for file in reads if file[0] not in HARMLESS_DEVICES),
+                *(self.access.decide_write_within(*file) for file in writes),
+                *(self.access.decide_read_below(*file) for file in self.folders.resolve_files(walked)),
+            ]
         )
 
     def _decide_reads(self, use: FileUse, fallback: Decision) -> Decision:
@@ -279,24 +240,6 @@ class CommandJudge:
 
 def _ask_decision(reason: str, suggested: tuple[str, ...] = ()) -> Decision:
     return Decision("ask", f"{_NEEDS_PERMISSION}: {reason}.", suggested)
-
-
-def _may_apply_rule(rule: PermissionRule, part: SimpleCommand) -> bool:
-    """Return whether a rule with a wildcard may apply to this command."""
-    if is_exact_rule(rule):
-        return True
-    words, spec = [word.text for word in part.words], rule.spec or ""
-    is_open = "*" in spec.split(" ")[0].removesuffix(":*")
-    if runners.is_opaque_command(part) and (is_open or not is_in_tables(part.name or "", "shells")):
-        return False
-    if runners.runs_unchecked_code(part):
-        return False
-    if is_open and len(words) > 2 and runners.runs_anything(part.words):
-        return False  # `* --version` does not cover `python -c … --version`
-    uncovered = (text for text in words if text not in spec)
-    return "find" not in words or not any(
-        re.fullmatch(build_table_pattern("find", "allowed"), text, re.DOTALL) for text in uncovered
-    )
 
 
 def _list_rule_texts(part: SimpleCommand) -> Iterator[str]:

@@ -11,16 +11,19 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from turnlog.agent.permissions.command.bash_line import SimpleCommand
-from turnlog.agent.permissions.command.effects import find_read_only_use, find_touched_files
+from turnlog.agent.permissions.command.coverage import find_git_verb
+from turnlog.agent.permissions.command.effects import (
+    SEARCH_OPTION_PATTERN,
+    find_read_only_use,
+    find_touched_files,
+)
+from turnlog.agent.permissions.command.named_files import is_valued_option
 from turnlog.agent.permissions.command.runners import list_possible_commands
 from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
 from turnlog.agent.permissions.command.words import ShellWord, get_program_name
 from turnlog.agent.permissions.file_access import HARMLESS_DEVICES
 
-_VALUED_GIT_OPTIONS = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"})
 _CURRENT_FOLDER_NAMES = frozenset({"-", ".", "./"})
-_SEARCH_OPTION_PATTERN = re.compile(r"-(?!-)\w*[ef]|--(?:reg|fi)|--$")
-"""Options that name what is searched for, so that the first other word is a file."""
 _URL_PATTERN = re.compile(r"(?!file:)[a-z+]+://.*", re.IGNORECASE | re.DOTALL)
 
 
@@ -49,10 +52,9 @@ def _brings_by_words(words: Sequence[ShellWord]) -> bool:
     name, rest = get_program_name(words), [word.text for word in words[1:]]
     if name != "git":
         return re.fullmatch(build_table_pattern("bringing", name), " ".join(rest), re.DOTALL) is not None
-    while rest and rest[0].startswith("-") and not is_in_tables(rest[0], "git_still"):
-        rest = rest[2 if rest[0] in _VALUED_GIT_OPTIONS else 1 :]
+    verb, after = find_git_verb(rest)
     # An unknown subcommand may be an alias of `checkout`.
-    return bool(rest) and not re.fullmatch(build_table_pattern("git_still", rest[0]), " ".join(rest[1:]), re.DOTALL)
+    return bool(verb) and not re.fullmatch(build_table_pattern("git_still", verb), " ".join(after), re.DOTALL)
 
 
 def _list_named_files(part: SimpleCommand, only_written: bool) -> Iterator[ShellWord]:
@@ -77,9 +79,8 @@ def _list_values(name: str, words: Sequence[ShellWord]) -> list[ShellWord]:
     if name == "find":
         start = next((at for at, word in enumerate(words) if word.text[:1] in ("-", "(", "!")), len(words))
         return list(words[start:])
-    pattern = build_table_pattern("valued", name)
-    values = [value for option, value in pairwise(words) if re.fullmatch(pattern, option.text)]
-    if is_in_tables(name, "searches") and not any(_SEARCH_OPTION_PATTERN.match(word.text) for word in words):
+    values = [value for option, value in pairwise(words) if is_valued_option(name, option.text)]
+    if is_in_tables(name, "searches") and not any(SEARCH_OPTION_PATTERN.match(word.text) for word in words):
         known = set(map(id, values))
         values += [word for word in words[1:] if word.text[:1] != "-" and id(word) not in known][:1]
     return values

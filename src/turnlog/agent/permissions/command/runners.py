@@ -102,18 +102,6 @@ def is_opaque_command(part: SimpleCommand) -> bool:
     )
 
 
-def runs_unchecked_code(part: SimpleCommand) -> bool:
-    """Return whether a command runs code that can't be checked."""
-    inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
-    if len(inner) > 1 and inner[0].text in ("timeout", "nice", "stdbuf"):
-        return True
-    return any(
-        re.fullmatch(build_table_pattern("unchecked", get_program_name(words)), word.text)
-        for words in list_possible_commands(part.words)
-        for word in words[1:]
-    )
-
-
 def runs_anything(words: Sequence[ShellWord]) -> bool:
     """Return whether a command can run any program, so that a wildcard rule for it would allow everything."""
     name = get_program_name(words)

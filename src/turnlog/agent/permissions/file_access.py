@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +26,17 @@ _MAX_CHECKED_FILES = 2000
 """The maximum number of files in a folder to check against the rules."""
 _MAX_CHECKED_FILES_IN_ALL = 20_000
 """The maximum for one decision, because a command can name a folder hundreds of times."""
+_SPLIT_NAME_PATTERN = re.compile(r"""[\s'"\\]""")
+
+
+class FileListing(NamedTuple):
+    """Which files a command lists for another one."""
+
+    pattern: str = "*"
+    """What their names match."""
+    has_links: bool = True
+    is_split: bool = True
+    """Whether a name with a blank or a quote in it would be read as several."""
 
 
 class FileAccess(Struct):
@@ -123,7 +137,7 @@ class FileAccess(Struct):
             for folder, folders, files in os.walk(start):
                 self.checked_file_count += len(folders) + len(files)
                 if self.checked_file_count > _MAX_CHECKED_FILES_IN_ALL:
-                    return _ask_decision(f"Reading everything in {name}", "it is too much to be checked for links")
+                    return _ask_too_much_decision(name)
                 for path in (Path(folder, one) for one in (*folders, *files)):
                     if not path.is_symlink():
                         continue
@@ -134,6 +148,21 @@ class FileAccess(Struct):
                     if target.is_dir() and not any(target.is_relative_to(one) for one in known):
                         queue.append(target)
                         known.add(target)
+        return ALLOW_DECISION
+
+    def decide_read_listed(self, name: str, base: Path, listing: FileListing) -> Decision:
+        """Decide whether a command may read the files in a folder that another command lists for it."""
+        for folder, folders, files in os.walk(self.list_names(name, base)[-1]):
+            self.checked_file_count += len(folders) + len(files)
+            if self.checked_file_count > _MAX_CHECKED_FILES_IN_ALL:
+                return _ask_too_much_decision(name)
+            listed = [one for one in (*folders, *files) if fnmatchcase(one, listing.pattern)]
+            if listing.is_split and any(map(_SPLIT_NAME_PATTERN.search, (*folders, *listed))):
+                return _ask_decision(f"Reading the files in {name}", "a name with a blank would be read as several")
+            links = [path for path in (Path(folder, one) for one in listed) if listing.has_links and path.is_symlink()]
+            for found in (self.decide_read(str(path)) for path in links):
+                if found.verdict != "allow":
+                    return found
         return ALLOW_DECISION
 
     def is_hidden(self, path: Path) -> bool:
@@ -177,6 +206,10 @@ class FileAccess(Struct):
 
 def _ask_decision(action: str, reason: str, suggested: tuple[str, ...] = ()) -> Decision:
     return Decision("ask", f"{action} needs permission: {reason}.", suggested)
+
+
+def _ask_too_much_decision(name: str) -> Decision:
+    return _ask_decision(f"Reading everything in {name}", "it is too much to be checked for links")
 
 
 def _format_paths(paths: tuple[Path, ...]) -> str:

@@ -27,6 +27,10 @@ _STRANGE_CHAR_PATTERN = re.compile(r"[^\x00-\x7f]")
 _STAND_IN = "."
 """What the grammar sees of characters outside ASCII: part of a word, but of no name, number or operator. The grammar's
 scanner looks them up in a table of 256 characters, and what lies beyond the table can end the process."""
+_PLACEHOLDER = b"_"
+_TEXT_FORMAT_PATTERN = re.compile(r"""['"]?(?!-)(?:[^%]|%[sq%])*""")
+"""A format of printf for texts only; some shells evaluate numbers."""
+_PLAIN_SUBSTITUTION_PATTERN = re.compile(r"""\$\((?:[^()#`\\\n'"<>&|;]|'[^()#`\\\n'"]*'|"[^()#`\\\n'"]*")+\)""")
 _QUOTED_MARK_PATTERN = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
 _DUPLICATED_STREAM_PATTERN = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
 _REDIRECT_ARROW_PATTERN = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
@@ -47,6 +51,8 @@ class SimpleCommand(NamedTuple):
     assigned: tuple[tuple[str, str], ...] = ()
     """Variables that are set for the command: names and values."""
     redirects: tuple[Redirect, ...] = ()
+    piped: str = ""
+    """What is written before it in its pipeline: the commands whose output it reads."""
 
     @property
     def name(self) -> str | None:
@@ -120,6 +126,10 @@ class _BashTreeWalk:
         self.doubts: list[str] = []
         self.is_opaque = False
         self.has_loop = False
+        self.piped: dict[int, str] = {}
+        """What is written before each command of a pipeline, by the id of its node."""
+        self.printed: set[int] = set()
+        """The substitutions whose output is only printed, by the id of their node."""
 
     def note_doubt(self, reason: str, *, hides: bool = False) -> None:
         """Record why the line can't be checked and whether it may hide commands."""
@@ -133,6 +143,8 @@ class _BashTreeWalk:
             return
         self._note_unchecked(node)
         inner = list(node.children)
+        if node.type == "pipeline":
+            self.piped.update((child.id, self._read_text_between(node, child)) for child in inner if child.is_named)
         if node.type == "redirected_statement":
             redirects = (*self._read_redirects(node), *redirects)
             body = node.child_by_field_name("body")
@@ -161,7 +173,7 @@ class _BashTreeWalk:
         elif node.type == "((" and (node.parent is None or node.parent.type != "c_style_for_statement"):
             # bash reads `((rm))` as arithmetic but `((rm) )` as a command, and the grammar may disagree with it.
             self.note_doubt("double parentheses can't be checked before it runs", hides=True)
-        elif node.is_named and not is_in_tables(node.type, "simple", "order", "pieces"):
+        elif node.is_named and node.id not in self.printed and not is_in_tables(node.type, "simple", "order", "pieces"):
             self.note_doubt(f"a part of it ({node.type.replace('_', ' ')}) can't be checked before it runs")
         elif node.type in ("word", "number", "simple_expansion"):
             if len(split_words(self._read_node_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
@@ -211,13 +223,45 @@ class _BashTreeWalk:
         settings = [child for child in node.children if child.type == "variable_assignment"]
         rest = [child for child in node.children if child.type != "variable_assignment"]
         text = self._read_node_text(node, rest[0].start_byte - node.start_byte) if rest else ""
+        self._find_printed(rest)
         words = tuple(map(self._read_word, rest))
-        if split_words(text) != list(words):
+        if split_words(self._mask_printed(node, rest[0].start_byte - node.start_byte) if rest else "") != list(words):
             self.note_doubt(_UNREADABLE_REASON, hides=not any(map(_is_computed_node, rest)))
-        return SimpleCommand(text.strip(), words, tuple(map(self._read_assignment, settings)), redirects)
+        assigned = tuple(map(self._read_assignment, settings))
+        return SimpleCommand(text.strip(), words, assigned, redirects, self.piped.get(node.id, ""))
+
+    def _read_text_between(self, node: Node, child: Node) -> str:
+        """Return the text of a node before one of its children, without the operator."""
+        text = self.data[node.start_byte : child.start_byte].decode("utf-8", "replace").rstrip()
+        return text.removesuffix("|").rstrip()
+
+    def _find_printed(self, nodes: list[Node]) -> None:
+        """Record the substitutions in quoted words of echo, and of printf after its format: `echo "on $(date)"`."""
+        texts = [self._read_node_text(node) for node in nodes[:2]]
+        is_printf = texts[:1] == ["printf"] and len(texts) > 1 and _TEXT_FORMAT_PATTERN.fullmatch(texts[1])
+        start = 1 if texts[:1] == ["echo"] else 2 if is_printf else len(nodes)
+        for node in nodes[start:]:
+            found = [child for child in node.children if child.type == "command_substitution"]
+            if node.type == "string" and all(map(self._is_plain_substitution, found)):
+                self.printed.update(child.id for child in found)
+
+    def _is_plain_substitution(self, node: Node) -> bool:
+        """Return whether a substitution is a single command, and bash surely sees its end where the grammar does."""
+        inner = [child for child in node.children if child.is_named]
+        is_single = [child.type for child in inner] == ["command"]
+        return is_single and _PLAIN_SUBSTITUTION_PATTERN.fullmatch(self._read_node_text(node)) is not None
+
+    def _mask_printed(self, node: Node, begin: int = 0) -> str:
+        """Return a node's text with a placeholder for each substitution whose output is only printed."""
+        data = bytearray(self.data[node.start_byte : node.end_byte])
+        for child in _iterate_nodes(node):
+            if child.id in self.printed:
+                start, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+                data[start:end] = _PLACEHOLDER * (end - start)
+        return data[begin:].decode("utf-8", "replace")
 
     def _read_word(self, node: Node) -> ShellWord:
-        words = split_words(self._read_node_text(node)) or ()
+        words = split_words(self._mask_printed(node)) or ()
         return (
             words[0]
             if len(words) == 1
@@ -245,3 +289,10 @@ class _BashTreeWalk:
 
 def _is_computed_node(node: Node) -> bool:
     return is_in_tables(node.type, "computed") or any(map(_is_computed_node, node.children))
+
+
+def _iterate_nodes(node: Node) -> Iterator[Node]:
+    """Yield the nodes of a word or a command and those directly below each of its words."""
+    for child in node.children:
+        yield child
+        yield from child.children

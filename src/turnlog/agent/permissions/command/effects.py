@@ -85,6 +85,8 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
         return use
     if name == "sed" and (files := _find_sed_files(rest, "-n", _SED_PRINT_PATTERN)) is not None:
         return FileUse(files)
+    if name == "sed" and _edits_stream(rest):
+        return FileUse()
     if may_compute_value(words):
         return None
     has_pattern = name != "[[" and any(
@@ -119,6 +121,8 @@ def _find_read_files(name: str, rest: Sequence[ShellWord]) -> FileUse | None:
     texts = [word.text for word in rest]
     if name == "find" and any(re.fullmatch(build_table_pattern("find", "free"), text, re.DOTALL) for text in texts):
         return None
+    if is_in_tables(name, "response_files") and any(text.startswith("@") for text in texts):
+        return None
     if name == "diff":  # in a folder it reads all files
         files = _list_operands(rest)
         return FileUse((*files, *(_join_folder(one, ShellWord("*", pattern="*")) for one in files)))
@@ -148,6 +152,13 @@ def _find_sed_files(rest: Sequence[ShellWord], option: str, script: re.Pattern[s
     return tuple(rest[2:]) if is_good else None
 
 
+def _edits_stream(rest: Sequence[ShellWord]) -> bool:
+    """Return whether a sed command only prints its input, changed: options, one safe script and no files."""
+    *options, script = [word.text for word in rest] or [""]
+    is_plain = all(re.fullmatch(r"-[nErsuz]+", text) for text in options) and not any(word.pattern for word in rest)
+    return is_plain and _SAFE_SED_PATTERN.fullmatch(script) is not None
+
+
 def _find_jq_use(rest: Sequence[ShellWord]) -> FileUse | None:
     """Return the files that jq reads; the first word that is not an option is the query."""
     plain = [word for word in rest if not re.fullmatch(r"-[rcesSMCj]+", word.text)]
@@ -165,12 +176,15 @@ def _find_git_use(rest: Sequence[ShellWord]) -> FileUse | None:
     if not all(re.fullmatch(f"(?:{build_table_pattern('git', verb)})(?:=.*)?", text, re.DOTALL) for text in options):
         return None
     operands = [word for word in rest if word.text[:1] != "-"]
+    if verb == "grep":  # what it searches for is no file
+        values = [value for option, value in pairwise(rest) if option.text == "-e"]
+        operands = [word for word in operands if word not in values] if values else operands[1:]
     if is_in_tables(verb, "listing") and operands and not {"-l", "--list", "--contains"} & set(options):
         return None
     is_less, is_whole = (
         any(re.match(build_table_pattern("git_detail", part), text) for text in options) for part in ("less", "more")
     )
-    is_whole |= verb in ("diff", "show", "cat-file") and not is_less
+    is_whole |= verb in ("diff", "show", "cat-file", "grep") and not is_less
     is_whole |= verb == "show" and any(
         re.search(r"[\da-fA-F]{4}", word.text) for word in operands
     )  # may be the hash of a file

@@ -18,9 +18,15 @@ from turnlog.agent.permissions.command.coverage import covers_command, follows_l
 from turnlog.agent.permissions.command.effects import FileUse, changes_files, iterate_file_uses
 from turnlog.agent.permissions.command.exposure import is_silent_command, may_expose_files
 from turnlog.agent.permissions.command.folders import LineFolders
-from turnlog.agent.permissions.command.line_doubts import BROUGHT_FILES_REASON, find_line_doubt, list_git_folders
-from turnlog.agent.permissions.command.links import uses_brought_files
+from turnlog.agent.permissions.command.line_doubts import (
+    BROUGHT_FILES_REASON,
+    find_line_doubt,
+    list_git_folders,
+    may_change_folder_variable,
+)
+from turnlog.agent.permissions.command.links import list_named_files, uses_brought_files
 from turnlog.agent.permissions.command.parse_trial import can_parse
+from turnlog.agent.permissions.command.piped_names import PipedNames, find_piped_names
 from turnlog.agent.permissions.command.runners import (
     TIMING_RUNNERS,
     TRANSPARENT_RUNNERS,
@@ -128,6 +134,8 @@ class CommandJudge:
             return True
         if uses_brought_files(self.parts, is_ordered=self.line.is_ordered):
             return True
+        if may_change_folder_variable(self.line, self.parts):
+            return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
@@ -188,6 +196,8 @@ class CommandJudge:
             return ALLOW_DECISION
         if part.name is None or not is_safe:
             return needs_permission
+        if names := find_piped_names(part):
+            return self._decide_piped_names(part, names)
         use = effects.find_read_only_use(strip_runners(part.words, TIMING_RUNNERS))
         if use is None and not are_words_known(part.words):
             return _ask_decision("a variable in it can't be checked before it runs")
@@ -202,6 +212,19 @@ class CommandJudge:
                 self.access.decide_write(*file, "") for file in self.folders.resolve_files(use.writes)
             )
         return needs_permission if use else suggested
+
+    def _decide_piped_names(self, part: SimpleCommand, names: PipedNames) -> Decision:
+        """Decide on xargs with a command that reads the files that another command lists."""
+        named = [word for word in list_named_files(part) if word.text != "xargs"]
+        return pick_strictest(
+            [
+                *(self.access.decide_read(*file) for file in self.folders.resolve_files(named)),
+                *(
+                    self.access.decide_read_listed(*file, names.listing)
+                    for file in self.folders.resolve_files(names.folders)
+                ),
+            ]
+        )
 
     def _is_allowed_by_rule(self, part: SimpleCommand) -> bool:
         texts = {join_words(words) for words in (part.words, strip_runners(part.words, TRANSPARENT_RUNNERS))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,8 @@ from turnlog.agent.permissions.command.runners import (
     list_possible_commands,
     strip_runners,
 )
-from turnlog.agent.permissions.command.words import ShellWord, get_program_name
+from turnlog.agent.permissions.command.tables import is_in_tables
+from turnlog.agent.permissions.command.words import ShellWord, get_program_name, uses_folder_variable
 from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.git_programs import has_unknown_programs
 from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository
@@ -31,6 +33,8 @@ def find_line_doubt(
 
     `parts` also contains the nested commands of the line.
     """
+    if may_change_folder_variable(line, parts):
+        return "a variable in it can't be checked before it runs"
     programs = [
         get_program_name(strip_runners(part.words, TRANSPARENT_RUNNERS | TIMING_RUNNERS)) for part in line.parts
     ]
@@ -53,6 +57,15 @@ def find_line_doubt(
     moved = [word for part, name in writes.items() if name in ("mv", "cp", "ln") for word in part.words[1:]]
     there = [base / name for name, base in folders.resolve_files(moved[:-1])]
     return BROUGHT_FILES_REASON if any(path.is_dir() or path.is_symlink() for path in there) else None
+
+
+def may_change_folder_variable(line: BashLine, parts: Sequence[SimpleCommand]) -> bool:
+    """Return whether a line uses `$PWD` and may set it: by its name, or by a builtin that sets variables."""
+    if not any(uses_folder_variable(part.words) for part in parts):
+        return False
+    programs = {get_program_name(words) for part in parts for words in list_possible_commands(part.words)}
+    is_named = re.search(r"(?<!\$)(?<!\$\{)PWD", line.text) is not None
+    return is_named or any(is_in_tables(name, "naming", "evaluators", "shells") for name in programs)
 
 
 def list_git_folders(parts: Sequence[SimpleCommand], folders: LineFolders) -> list[Path]:

@@ -40,7 +40,9 @@ def uses_brought_files(parts: Sequence[SimpleCommand], *, is_ordered: bool, only
         for position, part in enumerate(parts)
         if any(position > one or (position != one and not is_ordered) for one in bringing)
     ]
-    return any(_is_resolved_when_run(word) for part in later for word in _list_named_files(part, only_written))
+    return any(
+        _is_resolved_when_run(word) for part in later for word in list_named_files(part, only_written=only_written)
+    )
 
 
 def _brings_files(part: SimpleCommand) -> bool:
@@ -57,7 +59,7 @@ def _brings_by_words(words: Sequence[ShellWord]) -> bool:
     return bool(verb) and not re.fullmatch(build_table_pattern("git_still", verb), " ".join(after), re.DOTALL)
 
 
-def _list_named_files(part: SimpleCommand, only_written: bool) -> Iterator[ShellWord]:
+def list_named_files(part: SimpleCommand, *, only_written: bool = False) -> Iterator[ShellWord]:
     """Yield the words of a command that it takes for names of files."""
     for words in filter(None, list_possible_commands(part.words)):
         name = get_program_name(words)

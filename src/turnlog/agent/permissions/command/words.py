@@ -25,6 +25,8 @@ _WORD_PIECE_PATTERN = re.compile(
 _DOUBLE_QUOTED_PATTERN = re.compile(
     rf"\\(?P<escaped>[$`\"\\\n])|(?P<variable>{_VARIABLE_PATTERN})|(?P<plain>.)", re.DOTALL
 )
+_CURRENT_FOLDER_PATTERN = re.compile(r"\A\$(?:PWD|\{PWD\})(?=/|\Z)")
+"""The current folder at the beginning of a quoted word."""
 _BRACE_EXPANSION_PATTERN = re.compile(r"\{.*(?:,|\.\.).*\}", re.DOTALL)
 _CHARACTER_CLASS_PATTERN = re.compile(r"\[.+\]", re.DOTALL)
 _ODD_CHARACTER_PATTERN = re.compile(
@@ -62,6 +64,11 @@ def join_words(words: Sequence[ShellWord]) -> str:
     return " ".join([word.raw if at or not has_plain_name else word.text for at, word in enumerate(words)])
 
 
+def uses_folder_variable(words: Sequence[ShellWord]) -> bool:
+    """Return whether a word begins with the variable that holds the current folder."""
+    return any(re.match(r'"\$\{?PWD\b', word.raw) for word in words)
+
+
 def are_words_known(words: Sequence[ShellWord]) -> bool:
     """Return whether the value of every word is known before the shell runs."""
     return all(word.is_known for word in words)
@@ -91,6 +98,8 @@ def _build_word(pieces: Sequence[re.Match[str]]) -> ShellWord | None:
     for piece in pieces:
         kind = piece.lastgroup or ""
         value = piece[kind] if kind != "nothing" else ""
+        if kind == "double" and not bare:
+            value = _CURRENT_FOLDER_PATTERN.sub(".", value)
         if kind == "double":
             inner = list(_DOUBLE_QUOTED_PATTERN.finditer(value))
             is_known &= not any(one["variable"] for one in inner)

@@ -19,12 +19,13 @@ from .machine import flags
 BASH = shutil.which("bash")
 PROGRAMS = (
     "cat head tail ls wc sort diff md5sum hexdump du file tree base64 stat cut grep egrep rg find jq sed git test [[ "
-    "printf echo date uniq readlink"
+    "printf echo date uniq readlink strings man xargs"
 ).split()
 FILES = (
     "a.txt secret.txt sub lure link inner lure/away inner/../sub lure/* * ./* s* ../outside.txt ~/h.txt . .. - list x "
     "/proc/self/cwd/link"
 ).split()
+FILES += ['"$PWD/a.txt"', '"$PWD/link"', '"$PWD/../outside.txt"', '"$PWD"/*', '"$(cat link)"', "@list", "split"]
 VALUES = [
     *"1 a 1p s/a/b/ -name -exec -delete -fprint -newer {} %s %n log diff show cat-file blame HEAD:secret.txt".split(),
     *":0:secret.txt -eq -v ]] -- -e -f -r -o -n1 -5ex -Cf../outside.txt -olist --output=out --files0-from=list".split(),
@@ -33,6 +34,9 @@ VALUES = [
 ]
 BEGINNINGS = [
     *["", "", "", "cd lure && ", "command cd lure; ", "cat a.txt | ", "for i in 'z[$(touch q)]'; do "],
+    *["find sub | xargs ", "find . | xargs ", "find . -type f | xargs ", "find . -type f -print0 | xargs -0 "],
+    *["find lure -name '*.txt' | xargs ", "rg -l a | xargs ", "grep -rl a sub | xargs ", "cat list | xargs "],
+    *["find split | xargs ", "find sub | sort | head -3 | xargs ", "export P''WD=..; ", "cd sub && "],
     *["for i in 'z[$(touch q)]'; do RANDOM=i ", "for i in 'z[$(touch q)]'; do OPTIND=i; ", "COLUMNS=i ", "CI=1 "],
 ]
 
@@ -42,7 +46,8 @@ pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="need
 def commands() -> st.SearchStrategy[str]:
     words = st.lists(st.sampled_from([*FILES, *VALUES]), max_size=5).map(" ".join)
     lines = st.builds("{}{} {}".format, st.sampled_from(BEGINNINGS), st.sampled_from(PROGRAMS), words)
-    return lines.map(lambda line: f"{line}; done" if line.startswith("for ") else line)
+    closed = lines.map(lambda line: f"{line}; done" if line.startswith("for ") else line)
+    return closed | closed.map('echo "is $({})"'.format) | closed.map("printf '%s' \"$({})\"".format)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +72,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, target in {"link": "outside.txt", "lure/away": "outside.txt", "lure/a.txt": "outside.txt"}.items():
         (root / name).symlink_to(base / target)
     (root / "inner").symlink_to(root / "lure" / "deep")
+    (root / "split" / "x ..").mkdir(parents=True)
+    (root / "split" / "x .." / "outside.txt").touch()
     return root
 
 
@@ -99,6 +106,14 @@ def run(command: str, root: Path) -> str:
 @example(command="grep -- -v ../outside.txt")
 @example(command="for i in 'z[$(touch q)]'; do [[ i -eq 1 ]]; done")
 @example(command="diff lure sub")
+@example(command="find lure | xargs cat")
+@example(command="find split -type f | xargs cat")
+@example(command="cat list | xargs cat")
+@example(command="find sub -type f | xargs -0 cat")
+@example(command='echo "$(cat link)"')
+@example(command='echo "$(touch q)"')
+@example(command='cat "$PWD/link"')
+@example(command="strings @list")
 @example(command="command cd lure; cat away")
 @example(command="test *")
 @example(command="x['$(touch q)']=1")

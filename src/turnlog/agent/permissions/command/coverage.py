@@ -14,7 +14,7 @@ from itertools import pairwise
 from turnlog.agent.permissions.command.awk_code import AWK_NAMES, is_tame_awk
 from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.effects import SEARCH_OPTION_PATTERN
-from turnlog.agent.permissions.command.named_files import is_valued_option
+from turnlog.agent.permissions.command.named_files import is_valued_option, shortens_option
 from turnlog.agent.permissions.command.runners import (
     TRANSPARENT_RUNNERS,
     is_opaque_command,
@@ -56,8 +56,10 @@ def may_take_code(word: ShellWord) -> bool:
 
 def follows_links(words: Sequence[ShellWord]) -> bool:
     """Return whether a command goes through folders and reads what the links in them lead to."""
-    pattern = build_table_pattern("following", get_program_name(words))
-    return any(re.fullmatch(pattern, word.text, re.DOTALL) for word in words[1:])
+    name = get_program_name(words)
+    pattern, options = build_table_pattern("following", name), _list_long_options("following", name)
+    texts = [word.text for word in words[1:]]
+    return any(re.fullmatch(pattern, text, re.DOTALL) or shortens_option(text, options) for text in texts)
 
 
 def list_walked_folders(words: Sequence[ShellWord]) -> list[ShellWord]:
@@ -87,22 +89,22 @@ def _has_unchecked_words(words: Sequence[ShellWord]) -> bool:
         return True
     if name == "git" and _runs_other_programs(texts):
         return True
-    options = [one for one in read_table("unchecked").get(name, ()) if _LONG_OPTION_PATTERN.fullmatch(one)]
+    options = _list_long_options("unchecked", name)
     return any(
-        re.fullmatch(build_table_pattern("unchecked", name), text, re.DOTALL) or _shortens(text, options)
+        re.fullmatch(build_table_pattern("unchecked", name), text, re.DOTALL) or shortens_option(text, options)
         for text in texts
     )
 
 
-def _shortens(text: str, options: Sequence[str]) -> bool:
-    """Return whether a word is, or abbreviates, one of the long options."""
-    name = text.partition("=")[0]
-    return len(name) > 2 and name.startswith("--") and any(one.startswith(name) for one in options)
+def _list_long_options(table: str, name: str) -> list[str]:
+    return [one for one in read_table(table).get(name, ()) if _LONG_OPTION_PATTERN.fullmatch(one)]
 
 
 def _runs_other_programs(texts: Sequence[str]) -> bool:
     """Return whether the arguments of git name a program that it runs, or settings that may name one."""
     verb, rest = find_git_verb(texts)
+    if any(text.startswith(("--exec-path=", "--config-env")) for text in texts):
+        return True
     if re.fullmatch(build_table_pattern("git_options", verb), " ".join(rest), re.DOTALL):
         return True
     named = [value for option, value in pairwise(texts) if option == "-c"]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.effects import find_read_only_use, is_tame_sed
+from turnlog.agent.permissions.command.named_files import shortens_option
 from turnlog.agent.permissions.command.runners import (
     TRANSPARENT_RUNNERS,
     find_script,
@@ -89,13 +90,8 @@ def _git_exposes(rest: Sequence[ShellWord]) -> bool:
     if verb not in read_table("git_quiet"):
         return bool(texts)
     loud = "|".join([build_table_pattern("git_loud", verb), build_table_pattern("git_loud", "all")])
-    return any(re.fullmatch(loud, text, re.DOTALL) or _shortens(text, loud) for text in texts[1:])
-
-
-def _shortens(text: str, options: str) -> bool:
-    """Return whether a word may abbreviate one of the long options, since git accepts unambiguous prefixes."""
-    name = text.partition("=")[0]
-    return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
+    long = re.findall(r"--[a-z][a-z-]*", loud)
+    return any(re.fullmatch(loud, text, re.DOTALL) or shortens_option(text, long) for text in texts[1:])
 
 
 def _is_script_run(rest: Sequence[ShellWord]) -> bool:

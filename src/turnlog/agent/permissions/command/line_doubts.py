@@ -23,6 +23,7 @@ from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.git_programs import has_unknown_programs
 from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository
 
+_FOLDER_OPTIONS = ("--git-dir=", "--work-tree=")
 BROUGHT_FILES_REASON = "what it puts in place may be links that then lead elsewhere"
 
 
@@ -69,14 +70,15 @@ def may_change_folder_variable(line: BashLine, parts: Sequence[SimpleCommand]) -
 
 
 def list_git_folders(parts: Sequence[SimpleCommand], folders: LineFolders) -> list[Path]:
-    """Return the folders whose repositories a line may use: the current one, and those that `-C` names."""
+    """Return the folders whose repositories a line may use: the current one, and those that options name."""
     commands = [words for part in parts for words in list_possible_commands(part.words)]
     found = [folder for words in commands if get_program_name(words) == "git" for folder in _list_used(words, folders)]
     return list(dict.fromkeys(found))
 
 
 def _list_used(words: Sequence[ShellWord], folders: LineFolders) -> list[Path]:
-    named = [folder for option, folder in pairwise(words) if option.text == "-C"]
+    named = [folder for option, folder in pairwise(words) if option.text in ("-C", "--git-dir", "--work-tree")]
+    named += [ShellWord(word.text.partition("=")[2]) for word in words if word.text.startswith(_FOLDER_OPTIONS)]
     return [folders.bases[0], *(base / name for name, base in folders.resolve_files(named))]
 
 

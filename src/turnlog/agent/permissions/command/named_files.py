@@ -28,11 +28,22 @@ def find_option_files(table: str, name: str, words: Sequence[ShellWord]) -> tupl
 def _find_matching_values(pattern: str, words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
     """Return the values of the options that match a pattern: attached ones, or the next word."""
     found: list[ShellWord] = []
+    names = re.findall(r"--[a-z][a-z-]+", pattern)
     for word, following in pairwise([*words, ShellWord("")]):
         if match := re.fullmatch(pattern, word.text, re.DOTALL):
             attached = "".join(filter(None, match.groups()))
-            found.append(ShellWord(attached) if attached else following)
+        elif shortens_option(word.text, names):
+            attached = word.text.partition("=")[2]
+        else:
+            continue
+        found.append(ShellWord(attached) if attached else following)
     return tuple(found)
+
+
+def shortens_option(text: str, names: Sequence[str]) -> bool:
+    """Return whether a word is, or abbreviates, one of the long options."""
+    option = text.partition("=")[0]
+    return len(option) > 2 and option.startswith("--") and any(name.startswith(option) for name in names)
 
 
 def is_valued_option(name: str, text: str) -> bool:

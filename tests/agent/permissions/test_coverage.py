@@ -20,7 +20,7 @@ from .machine import flags
 
 PROGRAMS = (
     "curl date jq git tar bsdtar awk env sort rg grep xargs diff ssh scp rsync unzip 7z less uniq xxd split sed find "
-    "man tee wget openssl shuf iconv dd wc zip cp mv ln npm pnpm bun head echo patch nohup time nice command"
+    "man strings tee wget openssl shuf iconv dd wc zip cp mv ln npm pnpm bun head echo patch nohup time nice command"
 ).split()
 RULES = [f"Bash({name}:*)" for name in PROGRAMS]
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NEWEST = "2.1.325"
+NEWEST = "2.1.328"
 OLD = "2.1.29"
 
 

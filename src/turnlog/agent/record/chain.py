@@ -24,7 +24,7 @@ from turnlog.agent.record.line_bodies import LineBody, Object
 ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
 """Identifies the writer of a line; all clients list and resume sessions that contain this instead of a version."""
-CLIENT_VERSION = f"2.1.325 ({RECORD_VERSION})"
+CLIENT_VERSION = f"2.1.328 ({RECORD_VERSION})"
 """Identifies turnlog to programs: they need the version of Claude Code whose lines and requests turnlog understands."""
 CLOCK_TICK = timedelta(milliseconds=1)
 

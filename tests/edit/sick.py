@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.session.build import BASE, Build, base, outcome, use
+from tests.session.replays import build_replays
 from turnlog.edit.illnesses.bulk import GIANT_RESULT_BYTES
 
 
@@ -318,6 +319,10 @@ def progress_bloat() -> Sick:
     return Sick(build.data(), [*BASE, "U on", "A yes"])
 
 
+def replayed_history() -> Sick:
+    return Sick(build_replays().data(), ["U SUMMARY + last question", "A the end"])
+
+
 SICK: dict[str, list[Callable[[], Sick]]] = {
     "torn-line": [torn],
     "glued-line": [build_glued, glued_behind_a_torn_line],
@@ -326,6 +331,7 @@ SICK: dict[str, list[Callable[[], Sick]]] = {
     "missing-parent": [missing_parent, bridged_parent, first_parent, result_without_parent],
     "snapshot-id": [snapshot_id],
     "duplicate-uuid": [same_entry_twice, entry_written_anew, two_entries_with_one_uuid],
+    "replayed-history": [replayed_history],
     "cycle": [cycle],
     "several-roots": [several_roots, prompt_that_begins_anew],
     "other-session": [other_session, other_session_that_is_sent],

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, ROOT, SESSION, Build, base, find_recording, open_variant, outcome, use
+from tests.session.replays import build_replays
 from turnlog.edit.illnesses.bulk import GIANT_RESULT_BYTES
 from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_session
 from turnlog.edit.illnesses.illness import Symptom, Symptoms, SymptomSpot
+from turnlog.render.figures import format_size
 from turnlog.session.session import Session
 
 GOOD = base().data()
@@ -185,6 +187,16 @@ def test_copies_of_an_entry_are_told_apart_from_others_with_its_uuid() -> None:
     same, other = find_symptoms(build.session(), "duplicate-uuid")[::-1]
     assert (same.severity, len(same.spots)) == ("info", 1)
     assert (other.severity, uuids(other)) == ("warning", ["a1", "a1"])
+
+
+def test_history_that_a_compaction_wrote_again_is_found_with_its_bytes() -> None:
+    build = build_replays(3)
+    session = build.session()
+    symptom = one(build, "replayed-history")
+    size = sum(row.size for row in session.replays)
+    assert (symptom.severity, symptom.count) == ("warning", 12)
+    assert symptom.text == f"earlier history is written again: 12 entries, {format_size(size)}"
+    assert not find_symptoms(session, "duplicate-uuid")
 
 
 def test_an_answer_without_a_parent_in_the_middle_is_a_further_root() -> None:

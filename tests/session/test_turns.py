@@ -174,6 +174,14 @@ def test_another_agents_message_in_the_queue_is_no_further_prompt() -> None:
     assert [(turn.kind, turn.further) for turn in turns(build)] == [("prompt", []), ("teammate", ["typed"])]
 
 
+def test_a_prompt_that_is_rewritten_under_its_uuid_is_one_turn() -> None:
+    build = base()
+    build.prompt("u2 written anew", "u2", parent="a1")
+    session = build.session()
+    assert [turn.start.uuid for turn in session.turns] == ["u1", "u2", "u3"]
+    assert session.find_turn(session.file.entries[-1]) is session.turns[1]
+
+
 def test_a_prompt_that_is_written_twice_with_one_uuid_is_one_turn() -> None:
     twice, once = open_variant("first-rows-written-twice-same-uuids"), open_variant("genuine-untouched")
     assert [turn.text for turn in twice.turns] == [turn.text for turn in once.turns]

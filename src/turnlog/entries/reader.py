@@ -28,6 +28,7 @@ from turnlog.entries.line_decoder import (
     salvage_line,
 )
 from turnlog.entries.old_names import OldName
+from turnlog.entries.replays import is_replay
 from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
 from turnlog.errors import Changed, Unreadable
 from turnlog.work_progress import report_chunks
@@ -169,6 +170,8 @@ class Transcript:
         self._forward: list[int] = []
         """Indexes of entries whose parent does not come before them."""
         self._mark: Checkpoint | None = None
+        self._replays: dict[int, bool] = {}
+        """For the offset of each further entry with a known uuid, whether it is a replay."""
         self.grow()
 
     @classmethod
@@ -195,6 +198,21 @@ class Transcript:
     def is_in_order(self) -> bool:
         """Whether every parent comes before its children, as in nearly every file."""
         return all(self.entries[index].parent < index for index in self._forward)
+
+    def list_replays(self) -> frozenset[int]:
+        """List the indexes of the entries that repeat an earlier entry: the client wrote history again."""
+        return frozenset(index for places in self.repeated.values() for index in places if self._is_replay(index))
+
+    def _is_replay(self, index: int) -> bool:
+        entry = self.entries[index]
+        first = self.entries[self.by_uuid[entry.uuid or ""]]
+        if (entry.type, entry.parent_uuid, entry.timestamp) != (first.type, first.parent_uuid, first.timestamp):
+            return False
+        if entry.end > self.complete:  # the unfinished last line may still change
+            return is_replay(self.read_raw(entry), self.read_raw(first))
+        if (known := self._replays.get(entry.offset)) is None:
+            known = self._replays[entry.offset] = is_replay(self.read_raw(entry), self.read_raw(first))
+        return known
 
     def read_raw(self, item: EntryOrScrap) -> bytes:
         return self.source.read(item.offset, item.size)

@@ -149,7 +149,7 @@ def _check_graph(session: Session, found: Findings) -> None:
     moved = [row for row in graph.rows_missing_parent if row.parent_uuid in elsewhere]
     found.add("missing-parent", "warning", "the parent of an entry is not in the file", lost)
     found.add("parent-in-agent", "warning", "the parent of an entry is in a sub-agent's file", moved)
-    found.add("duplicate-uuid", "warning", "a uuid occurs more than once", graph.duplicates)
+    found.add("duplicate-uuid", "warning", "a uuid occurs more than once", [*graph.duplicates, *session.replays])
     for ring in graph.cycles:
         found.add("cycle", "error", "entries are their own ancestors; client 2.0.76 hangs on them", ring)
     found.add("branch", "info", "the conversation branches here", [branch.fork for branch in graph.branches])

@@ -106,14 +106,24 @@ class Session:
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
-        """The entries of the session itself, without sidechains, in file order."""
-        if self._part_entries is not None:
-            return self._part_entries
-        if not self.file.has_sidechains:
-            return self.file.entries
-        main = [entry for entry in self.file.entries if not entry.is_sidechain]
+        """The entries of the session itself, in file order, without sidechains and without what was written again."""
+        own = self.file.entries if self._part_entries is None else self._part_entries
+        if self._replay_places:
+            own = [entry for entry in own if entry.index not in self._replay_places]
+        if self._part_entries is not None or not self.file.has_sidechains:
+            return own
+        main = [entry for entry in own if not entry.is_sidechain]
         talks = any(entry.type in ("user", "assistant") for entry in main)
-        return main if talks or len(main) == len(self.file.entries) else self.file.entries
+        return main if talks or len(main) == len(own) else own
+
+    @cached_property
+    def _replay_places(self) -> frozenset[int]:
+        return self.file.list_replays() if self.file.repeated else frozenset()
+
+    @property
+    def replays(self) -> list[Entry]:
+        """The entries that the client wrote again, in file order; no view contains them."""
+        return [self.file.entries[index] for index in sorted(self._replay_places)]
 
     @property
     def is_part(self) -> bool:

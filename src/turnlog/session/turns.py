@@ -139,6 +139,8 @@ class TurnIndex:
 
     def find_turn(self, entry: Entry) -> Turn | None:
         place = self._of[entry.index]
+        if place == NO_TURN and self._file.repeated and entry.uuid is not None:  # it may be a replay
+            place = self._of[self._file.by_uuid[entry.uuid]]
         return self.all[place] if place != NO_TURN else None
 
     def _assign_turns(self, entries: Iterable[Entry]) -> None:

@@ -37,7 +37,7 @@ from turnlog.store.session_counts import count_sessions
 if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
-INDEX_VERSION = 13
+INDEX_VERSION = 14
 """The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 REPLACED_FAULT_START = "the index was damaged and has been moved aside"

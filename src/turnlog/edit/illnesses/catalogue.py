@@ -37,6 +37,7 @@ ILLNESSES: dict[str, Illness] = {
         parents.PARENT_IN_AGENT,
         parents.SNAPSHOT_ID,
         writers.DUPLICATE_UUID,
+        writers.REPLAYED_HISTORY,
         parents.CYCLE,
         parents.SEVERAL_ROOTS,
         writers.OTHER_SESSION,
@@ -75,7 +76,8 @@ ILLNESSES: dict[str, Illness] = {
 
 _REPAIR_ORDER = (
     *("torn-line", "glued-line", "control-bytes", "broken-line"),
-    *("other-session", "duplicate-uuid", "cycle", "parent-in-agent", "snapshot-id", "missing-parent", "several-roots"),
+    *("other-session", "replayed-history", "duplicate-uuid", "cycle"),
+    *("parent-in-agent", "snapshot-id", "missing-parent", "several-roots"),
     *("hidden-tail", "lost-preserved", "stale-parent", "hidden-answer", "refused", "hidden-end", "lost-leaf"),
     *("late-result", "unanswered-call", "orphan-result"),
     *("bad-thinking", "bad-image", "long-tool-name"),

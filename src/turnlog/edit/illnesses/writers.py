@@ -19,6 +19,7 @@ from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
 from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Entry
+from turnlog.render.figures import format_count, format_size
 from turnlog.session.graph import Branch, get_message_id, is_said
 from turnlog.session.session import Session
 
@@ -31,8 +32,13 @@ _MIN_BRANCH_SWITCHES = 3
 
 def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
     """Find uuids that occur more than once; identical copies are harmless."""
-    file = view.session.file
-    for row in view.session.graph.duplicates:
+    file, replays = view.session.file, view.session.replays
+    if view.session.graph.compactions and {row.type for row in replays if is_said(row)} == {"user", "assistant"}:
+        size = format_size(sum(row.size for row in replays))
+        text = f"earlier history is written again: {format_count(len(replays), 'entry', 'entries')}, {size}"
+        symptoms.add_items("replayed-history", "warning", text, replays)
+        replays = []
+    for row in sorted([*view.session.graph.duplicates, *replays], key=lambda row: row.index):
         first = file.entries[file.by_uuid[row.uuid or ""]]
         if (row.parent_uuid, row.type) == (first.parent_uuid, first.type):
             symptoms.add_items("duplicate-uuid", "info", "an entry is written twice, with the same parent", [row])
@@ -202,6 +208,12 @@ DUPLICATE_UUID = Illness(
     "duplicate-uuid",
     "Messages appear in the wrong order, twice, or not at all.",
     "a hook's or a tool's lines were written again under the same ids",
+    separate_copies,
+)
+REPLAYED_HISTORY = Illness(
+    "replayed-history",
+    "The file grows by its whole history at each compaction, and is slow to resume.",
+    "the client wrote earlier entries again at a compaction, with the same uuids (#92089, #66947)",
     separate_copies,
 )
 OTHER_SESSION = Illness(

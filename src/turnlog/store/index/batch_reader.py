@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from turnlog.entries.replays import LineReplays
 from turnlog.entries.tail import Checkpoint, make_checkpoint, read_tail
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.texts.line_heads import PlacedHead, read_line_heads
@@ -231,10 +232,13 @@ class BatchReader:
         self.models: dict[str, int] = {}
         self.part = task.part
         self.filled = task.filled
+        start = task.filled if task.part == "rest" else task.checkpoint.offset
+        self.replays = LineReplays(task.source, start, task.outline.ended)
 
     def forget(self) -> None:
         """Start over, because the file was replaced."""
         self.outline = TranscriptOutline()
+        self.replays = LineReplays(self.task.source)
         self.tools.clear()
         self.task.files.clear()
         self.filled = 0
@@ -287,10 +291,17 @@ class BatchReader:
         for placed in read_text_lines(lines, start):
             if placed is None:
                 self.outline.broken += 1
+            elif self._is_replay(placed):
+                if self.part == "all":
+                    self.outline.add_envelopes((placed.line,))
             else:
                 read_entry(placed)
                 if self.part == "all":
                     self.outline.add_placed_line(placed)
+
+    def _is_replay(self, placed: PlacedLine | PlacedHead) -> bool:
+        line = placed.line
+        return self.replays.is_replay(line.uuid, line.timestamp, placed.offset, placed.raw)
 
     def _read_conversation(self, lines: Iterable[bytes], start: int) -> None:
         outline, envelopes = self.outline, []
@@ -300,6 +311,8 @@ class BatchReader:
                 continue
             line = placed.line
             envelopes.append(line)
+            if self._is_replay(placed):
+                continue
             if isinstance(placed, PlacedHead):
                 if line.type != "user":  # only results
                     outline.add_content(placed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -163,7 +164,8 @@ def scan_file(
     max_sightings: int = MAX_SIGHTINGS_PER_FILE,
 ) -> FileScanReport:
     report = FileScanReport(target.file, sightings=[])
-    search = _iter_plain_text if target.is_plain else _iter_line_texts
+    seen: dict[_TextIdentity, int] = {}
+    search = _iter_plain_text if target.is_plain else partial(_iter_line_texts, seen)
     try:
         for data, offset in _iter_whole_lines(source(target)):
             report.size += len(data)
@@ -201,12 +203,22 @@ def _iter_plain_text(needle: SearchNeedle, data: bytes, offset: int) -> Iterator
         yield offset, SearchText("result", data.decode("utf-8", "replace"))
 
 
-def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator[tuple[int, SearchText]]:
-    """Yield the texts in those lines of a block that contain a clue."""
+_TextIdentity = tuple[str, str, int]
+"""The uuid of an entry, and the kind and hash of a text in it; some entries are written twice (entries.replays)."""
+
+
+def _iter_line_texts(
+    seen: dict[_TextIdentity, int], needle: SearchNeedle, data: bytes, offset: int
+) -> Iterator[tuple[int, SearchText]]:
+    """Yield the texts in those lines of a block that contain a clue, each text of an entry once."""
     for start, end in _find_candidate_lines(needle.clues, data):
         for placed in read_text_lines([data[start:end]], offset + start):
-            if placed is not None:
-                for text in list_search_texts(placed):
+            if placed is None:
+                continue
+            uuid = placed.line.uuid
+            for text in list_search_texts(placed):
+                identity = (uuid or "", text.kind, hash(text.words))
+                if uuid is None or seen.setdefault(identity, placed.offset) == placed.offset:
                     yield placed.offset, text
 
 

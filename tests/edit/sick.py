@@ -323,6 +323,29 @@ def replayed_history() -> Sick:
     return Sick(build_replays().data(), ["U SUMMARY + last question", "A the end"])
 
 
+def bad_attachment() -> Sick:
+    build = base()
+    build.row("attachment", attachment={"type": "read_truncation_notice", "banner": 5})
+    build.prompt("on")
+    build.row("attachment", attachment={"type": "peer_mention"})
+    build.answer("yes")
+    return Sick(build.data(), [*BASE, "U on", "A yes"])
+
+
+def bad_queued_prompt() -> Sick:
+    build = base()
+    build.row("attachment", attachment={"type": "queued_command", "prompt": [None, {"type": "text", "text": "more"}]})
+    return Sick(build.data(), [*BASE, "U more"])
+
+
+def bad_batch() -> Sick:
+    build = base()
+    build.row("attachment", attachment={"type": "queued_command", "prompt": "one", "batchedRelayPrompts": "two"})
+    build.answer("yes")
+    build.row("attachment", attachment={"type": "queued_command", "prompt": "three", "batchedRelayPrompts": 5})
+    return Sick(build.data(), [*BASE, "U one", "A yes", "U three"])
+
+
 SICK: dict[str, list[Callable[[], Sick]]] = {
     "torn-line": [torn],
     "glued-line": [build_glued, glued_behind_a_torn_line],
@@ -336,6 +359,7 @@ SICK: dict[str, list[Callable[[], Sick]]] = {
     "several-roots": [several_roots, prompt_that_begins_anew],
     "other-session": [other_session, other_session_that_is_sent],
     "refused": [build_refused, refused_sub_agent, refused_mark],
+    "bad-attachment": [bad_attachment, bad_queued_prompt, bad_batch],
     "hidden-tail": [missing_parent, several_roots, prompt_that_begins_anew],
     "hidden-end": [hidden_end],
     "hidden-answer": [hidden_answer],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.interop.attachment_cases import attachment_cases
 from tests.interop.block_cases import block_cases
 from tests.interop.graph_cases import graph_cases
 from tests.interop.line_cases import line_cases
@@ -21,7 +22,7 @@ KNOWN = {
 
 def cases() -> dict[str, bytes]:
     """All hand-made files by name."""
-    return {**line_cases(), **graph_cases(), **block_cases()}
+    return {**line_cases(), **graph_cases(), **block_cases(), **attachment_cases()}
 
 
 def write(folder: Path) -> list[Path]:

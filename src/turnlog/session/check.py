@@ -15,6 +15,7 @@ from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.foreign_files import explain_foreign_file
+from turnlog.session.resume.attachment_faults import list_attachment_faults
 from turnlog.session.resume.request_proof import RequestProof, prove_requests
 from turnlog.session.session import Session
 from turnlog.work_progress import report_items
@@ -171,9 +172,12 @@ def _check_resume(session: Session, found: Findings) -> None:
     """Report a session that the client would not resume, as an error if the session has its own conversation."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
-        session.build_thread()
+        thread = session.build_thread()
     except Refused as reason:
         found.note("refused", "error" if talks else "info", f"the client would not resume this session: {reason}")
+        return
+    for fault in list_attachment_faults(session.file, thread.rows):
+        found.add("bad-attachment", "error", f"the client would not resume this session: {fault.text}", [fault.row])
 
 
 def _check_content(session: Session, found: Findings) -> None:

@@ -28,6 +28,7 @@ from turnlog.session.notices import Notice, list_notices
 from turnlog.session.overview import SessionEvent
 from turnlog.session.prompts import holds_typed_text, parse_user_entry
 from turnlog.session.resume import conversation as conversation_view
+from turnlog.session.resume.attachment_faults import check_attachments
 from turnlog.session.resume.conversation import Conversation
 from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread, find_current_leaf
 from turnlog.session.resume.rows import ResumeRows
@@ -241,7 +242,9 @@ class Session:
 
     def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
         """Return what the newest client would send if this leaf were resumed now."""
-        return conversation_view.build_thread_conversation(self.file, self.build_thread(leaf), as_sent=as_sent)
+        thread = self.build_thread(leaf)
+        check_attachments(self.file, thread.rows)
+        return conversation_view.build_thread_conversation(self.file, thread, as_sent=as_sent)
 
     def read_content(self, message: Message) -> list[dict[str, Any]]:
         """Read the blocks of a message in their true order."""

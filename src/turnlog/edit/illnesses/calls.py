@@ -13,6 +13,7 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.session.check import Severity
 from turnlog.session.graph import get_message_id
+from turnlog.session.resume.conversation import build_thread_conversation
 from turnlog.session.session import Session
 
 LOST_RESULT_TEXT = (
@@ -80,7 +81,8 @@ def _find_late_calls(view: ResumeView) -> set[str]:
     if not _is_disordered(view.thread):  # avoids building the whole conversation
         return set()
     results = {call.id: call.result for call in view.session.calls if call.result is not None}
-    messages = view.session.conversation().messages
+    thread = view.session.build_thread()
+    messages = build_thread_conversation(view.session.file, thread).messages
     late: set[str] = set()
     for number, message in enumerate(messages[:-1]):
         answered = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnlog.edit.illnesses import (
+    attachments,
     blocks,
     bulk,
     calls,
@@ -44,6 +45,7 @@ ILLNESSES: dict[str, Illness] = {
         writers.TWO_WRITERS,
         # what a resume shows
         resumption.REFUSED,
+        attachments.BAD_ATTACHMENT,
         files.UNREADABLE,
         files.NO_SESSION,
         resumption.HIDDEN_TAIL,
@@ -78,6 +80,7 @@ _REPAIR_ORDER = (
     *("torn-line", "glued-line", "control-bytes", "broken-line"),
     *("other-session", "replayed-history", "duplicate-uuid", "cycle"),
     *("parent-in-agent", "snapshot-id", "missing-parent", "several-roots"),
+    "bad-attachment",
     *("hidden-tail", "lost-preserved", "stale-parent", "hidden-answer", "refused", "hidden-end", "lost-leaf"),
     *("late-result", "unanswered-call", "orphan-result"),
     *("bad-thinking", "bad-image", "long-tool-name"),
@@ -97,6 +100,7 @@ ALTERNATIVES_BY_KIND = {kind: illness.alternative for kind, illness in ILLNESSES
 _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     lines.detect_damaged_lines,
     resumption.detect_refusal,
+    attachments.detect_bad_attachments,
     resumption.detect_hidden_beginning,
     resumption.detect_hidden_end,
     resumption.detect_hidden_answers,

@@ -7,6 +7,7 @@ from functools import cached_property
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.graph import get_message_id, is_boundary, is_said
+from turnlog.session.resume.attachment_faults import AttachmentFault, list_attachment_faults
 from turnlog.session.resume.resume_thread import build_resume_thread, find_current_leaf
 from turnlog.session.resume.row_chain import add_side_rows
 from turnlog.session.resume.rows import ResumeRows
@@ -37,6 +38,16 @@ class ResumeView:
         if not any(row.message and row.message.content for row in rows):
             build_resume_thread(self.session.file)  # raises Refused if nothing can be resumed
         self.chain, self.thread = chain, rows
+
+    @cached_property
+    def attachment_faults(self) -> list[AttachmentFault]:
+        """The attachments because of which the client would not resume the session."""
+        return list(list_attachment_faults(self.session.file, self.thread))
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether the client would resume the session."""
+        return self.refusal is None and not self.attachment_faults
 
     @cached_property
     def members(self) -> frozenset[int]:

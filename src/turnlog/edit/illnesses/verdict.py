@@ -98,11 +98,11 @@ class Verdict(Struct, frozen=True):
 
 def judge_session(session: Session) -> Verdict:
     view = ResumeView(session)
-    messages = [] if view.refusal is not None else session.conversation(as_sent=True).messages
+    messages = session.conversation(as_sent=True).messages if view.is_resumed else []
     rules = [*_to_rules(diagnose_resume_view(view)), *_check_api_shape(messages), *_check_file(view)]
     main = [entry for entry in session.file.entries if not entry.is_sidechain and not entry.is_lost]
     return Verdict(
-        resumes=view.refusal is None,
+        resumes=view.is_resumed,
         broken=tuple(sorted(rules, key=lambda rule: SEVERITIES.index(rule.severity))),
         kept=_read_kept_values(session, main),
         users=sum(entry.type == "user" for entry in main),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import DATA, SESSION, Build, use
+from tests.session.build import DATA, SESSION, Build, find_recording, use
 from turnlog.demo import config_dir
 from turnlog.entries.layout import list_session_files
 
@@ -417,3 +417,10 @@ def test_an_answer_that_the_client_made_up_is_left_out_and_an_api_error_stays(
     lines = show(turnlog, machine, build)
     assert lines.count("  No response requested.") == 1
     assert "  API Error: 529 Overloaded" in lines
+
+
+def test_requests_without_a_message_are_shown_beside_the_client_s_own_total(turnlog: Turnlog) -> None:
+    lines = turnlog("show", find_recording("2.1.325/compact")).lines
+    assert lines[4] == "Tokens: 14,915 in, 1,101 out, 375,000 read from cache · $0.16 at list prices"
+    assert lines[5] == "Requests without a message: claude-opus-5-5, 14,069 in, 123 out · $0.059"
+    assert lines[6] == "Client's own total: 28,984 in, 1,224 out, 375,000 read from cache · $0.215"

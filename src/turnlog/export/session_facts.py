@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from turnlog.export.material import ExportMaterial
+from turnlog.render.client_totals import describe_client_totals
 from turnlog.render.figures import format_count, list_price
 from turnlog.render.phrases import format_utc_time
 
@@ -30,9 +31,15 @@ def list_session_facts(material: ExportMaterial) -> list[SessionFact]:
         SessionFact("Models", ", ".join(head.models)),
         SessionFact("Client", ", ".join(_shorten_versions(head.versions))),
         SessionFact("Totals", _format_amount(material)),
+        *map(_to_fact, describe_client_totals(head.client_totals)),
         SessionFact("Left out", _describe_left_out(material)),
     ]
     return [fact for fact in found if fact.value]
+
+
+def _to_fact(line: str) -> SessionFact:
+    name, _, value = line.partition(": ")
+    return SessionFact(name, value)
 
 
 def _format_time_span(started: str | None, ended: str | None) -> str:

@@ -14,7 +14,7 @@ def export_text(material: ExportMaterial) -> Iterator[str]:
     """Yield the text document, piece by piece."""
     yield f"{material.title}\n\n"
     for fact in list_session_facts(material):
-        yield f"{fact.name + ':':<12}{' '.join(fact.value.split())}\n"
+        yield f"{fact.name + ': ':<12}{' '.join(fact.value.split())}\n"
     yield "\n"
     for depth, part in walk_views(material):
         match part:

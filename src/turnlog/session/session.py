@@ -20,6 +20,7 @@ from turnlog.session import messages as messages_view
 from turnlog.session import overview
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call, CallDetail, SessionCalls
+from turnlog.session.client_totals import ClientTotals, CountedSession, compare_client_totals
 from turnlog.session.compactions import Compaction
 from turnlog.session.graph import Graph
 from turnlog.session.message_usage import MessageFill, Usage, list_message_fills, sum_usage
@@ -218,6 +219,12 @@ class Session:
     def usage(self) -> Usage:
         """The tokens and cost of the session and its sub-agents, with each message counted once."""
         return sum_usage(self.list_all_messages())
+
+    @cached_property
+    def client_totals(self) -> ClientTotals | None:
+        """The client's own totals, compared with the messages; None if the file has none."""
+        inner = [message for agent in self.agents for message in self.open_agent_session(agent).messages]
+        return compare_client_totals(CountedSession(self.file, self.session_id, self.entries, self.messages, inner))
 
     def list_all_messages(self) -> Iterator[Message]:
         """Yield the assistant messages of the session and its sub-agents."""

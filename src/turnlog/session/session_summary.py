@@ -11,6 +11,7 @@ from turnlog.entries.speakers import Speaker
 from turnlog.entries.titles import SessionNames
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call, find_tool_family
+from turnlog.session.client_totals import Agreement, ClientTotals
 from turnlog.session.compactions import Compaction
 from turnlog.session.lineage import find_current_leaf_uuid
 from turnlog.session.message_usage import Usage
@@ -118,6 +119,36 @@ class AgentOverview(Struct, frozen=True):
     """Whether its file is missing, so that only what the session's own file repeats is known."""
 
 
+class TotalsOverview(Struct, frozen=True):
+    """Tokens and cost in the client's own totals."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+    cache_creation_input_tokens: int
+    web_searches: int
+    cost_usd: float
+
+
+class ModelRest(TotalsOverview, frozen=True, kw_only=True):
+    """What one model did without a message."""
+
+    model: str
+
+
+class ClientUsage(Struct, frozen=True):
+    """The client's own totals beside the counted messages."""
+
+    agreement: Agreement
+    """`equal`; `more`, because some requests left no message; `carried_over`, if the session is a fork and the totals
+    include those of its source; `less`, if the totals don't cover all messages."""
+    total: TotalsOverview
+    without_message: list[ModelRest]
+    """What the counted messages don't account for; empty unless there is more."""
+    later_messages: int
+    """Messages that came after the totals were written."""
+
+
 class UsageOverview(Struct, frozen=True):
     """Tokens and cost including sub-agents, with each message counted once."""
 
@@ -131,6 +162,8 @@ class UsageOverview(Struct, frozen=True):
     cost_usd: float
     unpriced_tokens: int
     quality: dict[str, int]
+    client: ClientUsage | None
+    """The client's own totals; None if the file has none."""
 
 
 class ContextFill(Struct, frozen=True):
@@ -209,7 +242,7 @@ def summarize_session(session: Session) -> SessionSummary:
         graph=_measure_graph(session),
         compactions=[_to_compaction_overview(item) for item in session.compactions],
         agents=[_to_agent_overview(item) for item in session.agents],
-        usage=_to_usage_overview(session.usage),
+        usage=_to_usage_overview(session.usage, session.client_totals),
         context=_measure_context(session),
         files=session.files,
         permission_modes=[ModeChange(event.time, event.value) for event in session.permission_modes],
@@ -330,7 +363,7 @@ def _read_error_text(error: object) -> str | None:
     return error if isinstance(error, str) else None
 
 
-def _to_usage_overview(item: Usage) -> UsageOverview:
+def _to_usage_overview(item: Usage, client: ClientTotals | None) -> UsageOverview:
     return UsageOverview(
         item.input_tokens,
         item.output_tokens,
@@ -342,4 +375,10 @@ def _to_usage_overview(item: Usage) -> UsageOverview:
         item.cost_usd,
         item.unpriced_tokens,
         item.quality,
+        None if client is None else _to_client_usage(client),
     )
+
+
+def _to_client_usage(client: ClientTotals) -> ClientUsage:
+    rest = [ModelRest(*totals, model=model) for model, totals in client.rest.items()]
+    return ClientUsage(client.agreement, TotalsOverview(*client.whole), rest, client.later_messages)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from turnlog.cli import time_format
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.demo import is_demo
+from turnlog.render.client_totals import describe_client_totals
 from turnlog.render.figures import format_count, list_price
+from turnlog.session.client_totals import ClientTotals
 from turnlog.session.message_usage import Usage
 from turnlog.session.session import Session
 
@@ -24,7 +26,7 @@ def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[
     )
     yield _join_parts(*_list_counts(session))
     yield from _describe_damage(session)
-    yield from render_usage_lines(session.usage)
+    yield from render_usage_lines(session.usage, session.client_totals)
 
 
 def _join_parts(*parts: str) -> str:
@@ -77,7 +79,7 @@ def _describe_damage(session: Session) -> Iterator[str]:
         yield f"{format_count(damaged, 'line')} can't be read; `turnlog check` lists them"
 
 
-def render_usage_lines(usage: Usage) -> Iterator[str]:
+def render_usage_lines(usage: Usage, client: ClientTotals | None) -> Iterator[str]:
     """Describe the tokens and cost, and how reliable they are."""
     messages = sum(usage.quality.values())
     if usage.quality["missing"] == messages:
@@ -86,10 +88,18 @@ def render_usage_lines(usage: Usage) -> Iterator[str]:
         return
     doubts = list(_list_doubts(usage))
     yield f"Tokens: {format_usage_tokens(usage)} · {list_price(usage.cost_usd, usage.unpriced_tokens)}" + (
-        "" if doubts else " · all counts final"
+        "" if doubts else _describe_certainty(client)
     )
+    yield from map(to_visible_line, describe_client_totals(client))
     if doubts:
         yield f"Output tokens: {'; '.join(doubts)} (of {format_count(messages, 'message')})."
+
+
+def _describe_certainty(client: ClientTotals | None) -> str:
+    """Say what is final: all counts, if the client's own total is the same; without one, those of the messages."""
+    if client is None:
+        return " · final for each message"
+    return " · all counts final" if client.is_confirmed else ""
 
 
 def format_usage_tokens(usage: Usage) -> str:

@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from turnlog.session.client_totals import ClientTotals
+
 ItemKind = Literal["prompt", "typed", "answer", "event", "compaction", "meta"]
 """What an item is: the start of a turn, text typed while the turn was running, a message from the model, another event,
 a compaction, or the client's bookkeeping."""
@@ -178,6 +180,8 @@ class TimelineHead(Struct, array_like=True):
     output: int
     calls: int
     errors: int
+    client_totals: ClientTotals | None = None
+    """The client's own totals, compared with the messages."""
 
     def sum_agent_costs(self) -> dict[int, float]:
         """Add up what the sub-agents that each turn started cost, in dollars."""

@@ -65,6 +65,7 @@ def _build_head(session: Session, chapters: list[Chapter], items: int) -> Timeli
         usage.output_tokens,
         sum(chapter.calls for chapter in chapters) + sum(agent.calls for agent in agents),
         sum(chapter.errors for chapter in chapters) + sum(agent.errors for agent in agents),
+        session.client_totals,
     )
 
 

@@ -19,7 +19,7 @@ from turnlog.errors import NotFound
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import FillStep, TimelineBranch, TimelineHead, TimelineItem
 
-TIMELINE_VERSION = 7
+TIMELINE_VERSION = 8
 _MAX_HEAD_BYTES = 1 << 28
 """A head that claims to be larger is damaged."""
 

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.demo import is_demo
 from turnlog.errors import NotFound
+from turnlog.render.client_totals import describe_client_totals
 from turnlog.render.html_escape import escape_to_markup
 from turnlog.render.markdown import render_markdown as as_markdown
 from turnlog.render.render_options import SHOW_EVERYTHING
@@ -132,6 +133,7 @@ def show_session(request: Request) -> Response:
         actions=SESSION_ACTIONS,
         branches=list_branch_choices(head, transcript.timeline.get_branch(transcript.leaf).leaf),
         is_made_up=is_demo(transcript.session.path),
+        client_totals=list(describe_client_totals(head.client_totals)),
     )
 
 

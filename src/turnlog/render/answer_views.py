@@ -25,6 +25,7 @@ from turnlog.render.view import (
 )
 from turnlog.session.calls import Call, CallDetail, pair_calls, read_call_detail
 from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.lost_texts import count_lost_tokens
 from turnlog.session.message_usage import compute_message_cost
 from turnlog.session.messages import Message, join_messages, read_message_content
 from turnlog.session.timeline.excerpt import Excerpt
@@ -82,6 +83,7 @@ class AnswerViewBuilder:
             message.stop_reason,
             message.is_error,
             message.is_synthetic,
+            count_lost_tokens(message),
         )
 
     def build_source(

@@ -18,6 +18,7 @@ from turnlog.render.jinja_templates import render_pieces
 from turnlog.render.sections import SectionWriter
 from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree
+from turnlog.session.lost_texts import describe_lost_text
 
 _MARKDOWN_SIGNS = re.compile(
     r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE
@@ -81,7 +82,8 @@ class HtmlWriter(SectionWriter):
         blocks = [self.write_block(block) for block in view.blocks]
         size = _MAX_GROUP_BLOCKS if len(blocks) > 2 * _MAX_GROUP_BLOCKS else len(blocks)
         groups = [blocks[at : at + size] for at in range(0, len(blocks), size)] if blocks else []
-        return {"groups": groups, "model": view.model if is_other else None}
+        lost = describe_lost_text(view.lost_tokens)
+        return {"groups": groups, "model": view.model if is_other else None, "lost_text": lost}
 
     def _event(self, view: view_types.EventView) -> dict[str, Any]:
         if not view.is_terminal:

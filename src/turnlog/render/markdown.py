@@ -48,6 +48,7 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
+from turnlog.session.lost_texts import describe_lost_text
 
 _LANGUAGE_NAME = re.compile(r"[\w+#.-]{1,40}")
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>()\"']+", re.IGNORECASE)
@@ -68,6 +69,7 @@ def _iter_pieces(view: AnyView, options: RenderOptions) -> Iterator[str]:
         case PromptView():
             yield from _render_prompt(view)
         case AnswerView():
+            yield emphasise_text(lost) if (lost := describe_lost_text(view.lost_tokens)) else ""
             for block in view.blocks:
                 yield from _render_block(block, options)
         case EventView():

@@ -52,7 +52,7 @@ def filter_view(view: AnyView, options: RenderOptions) -> AnyView | None:
 
 def _filter_answer(view: AnswerView, options: RenderOptions) -> AnswerView | None:
     blocks = tuple(_strip_block(block, options) for block in view.blocks if _is_wanted(block, options))
-    return replace(view, blocks=blocks) if blocks or not view.blocks else None
+    return replace(view, blocks=blocks) if blocks or not view.blocks or view.lost_tokens else None
 
 
 def _is_wanted(block: AnswerBlock, options: RenderOptions) -> bool:

@@ -33,6 +33,7 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
+from turnlog.session.lost_texts import describe_lost_text
 
 INDENT = "    "
 _RULE_LINE = "=" * 72
@@ -51,6 +52,7 @@ def _iter_pieces(view: AnyView) -> Iterator[str]:
         case PromptView():
             yield from _render_prompt(view)
         case AnswerView():
+            yield _bracket_text(describe_lost_text(view.lost_tokens))
             for block in view.blocks:
                 yield from _render_block(block)
         case EventView():

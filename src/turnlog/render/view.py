@@ -100,6 +100,8 @@ class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
     """Whether it is an API error that Claude Code recorded as an answer."""
     is_synthetic: bool = False
     """Whether Claude Code wrote it without a model."""
+    lost_tokens: int | None = None
+    """The output tokens that were billed, if the client lost the answer's text."""
 
 
 class EventView(BaseView, frozen=True, tag_field="view", tag="event"):

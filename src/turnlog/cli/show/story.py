@@ -24,6 +24,7 @@ from turnlog.render.tools import ADVISOR_TOOL
 from turnlog.render.tools.web import iter_advisor_figures
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call
+from turnlog.session.lost_texts import count_lost_tokens, describe_lost_text
 from turnlog.session.message_usage import sum_usage
 from turnlog.session.messages import Message, is_filler
 from turnlog.session.session import Session
@@ -148,6 +149,8 @@ class SessionStory:
     def _render_message(self, message: Message) -> Iterator[str]:
         limit = MAX_AGENT_LINES if self.above else MAX_ANSWER_LINES
         advisors = iter_advisor_figures(message)
+        if lost := describe_lost_text(count_lost_tokens(message)):
+            yield self.screen.paint(f"  [{lost}]", "yellow")
         for block in self.session.read_content(message):
             kind = block.get("type")
             if kind == "advisor_tool_result":

@@ -15,6 +15,7 @@ from turnlog.edit.illnesses import (
     calls,
     files,
     lines,
+    lost_texts,
     lost_transcripts,
     parents,
     picker,
@@ -54,6 +55,7 @@ ILLNESSES: dict[str, Illness] = {
         resumption.STALE_PARENT,
         resumption.LOST_PRESERVED,
         resumption.LOST_LEAF,
+        lost_texts.LOST_TEXT,
         # what the API refuses
         calls.UNANSWERED_CALL,
         calls.ORPHAN_RESULT,
@@ -107,6 +109,7 @@ _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     resumption.detect_stale_parent,
     resumption.detect_lost_preserved,
     resumption.detect_bad_last_prompt,
+    lost_texts.detect_lost_texts,
     parents.detect_missing_parents,
     parents.detect_extra_roots,
     writers.detect_copies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -193,8 +193,10 @@ def test_every_key_of_usage_is_documented_and_printed(
 ) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
     build = Build()
+    build.answer("before", usage={"output_tokens": 5})
     build.call(usage={"output_tokens": 5})
-    build.lines[0]["timestamp"] = to_iso_time(datetime.now(UTC))
+    build.lines[0]["timestamp"] = to_iso_time(datetime.now(UTC) - timedelta(minutes=10))
+    build.lines[1]["timestamp"] = to_iso_time(datetime.now(UTC))
     build.result()
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
     found = {key for kind in GROUPINGS for key in keys(turnlog("usage", kind, "--json").json)}

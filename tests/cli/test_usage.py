@@ -173,20 +173,34 @@ def test_sessions_that_the_client_deleted_still_count_and_are_told(turnlog: Turn
     assert "(gone) Hello" in turnlog("usage", "session").out
 
 
-def test_the_open_block_is_told_with_its_pace(turnlog: Turnlog, machine: Machine) -> None:
-    from datetime import UTC, datetime
+def write_open_block(machine: Machine, *minutes_ago: float) -> None:
+    """A session whose messages ended so many minutes ago."""
+    from datetime import UTC, datetime, timedelta
 
     build = Build()
-    build.answer("x", usage=counts())
-    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    build.lines[0]["timestamp"] = now
+    for ago in minutes_ago:
+        build.answer("x", usage=counts())
+        time = datetime.now(UTC) - timedelta(minutes=ago)
+        build.lines[-1]["timestamp"] = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     machine.add(ONE, build.data())
-    done = turnlog("usage", "blocks", "--since", "today", "--timezone", "UTC")
+
+
+def test_the_open_block_is_told_with_its_pace(turnlog: Turnlog, machine: Machine) -> None:
+    write_open_block(machine, 10, 0)
+    done = turnlog("usage", "blocks", "--timezone", "UTC")
     assert " open " in done.out
-    assert "110 tokens a minute" in done.out
+    assert "22 tokens a minute" in done.out
     (row,) = turnlog("usage", "blocks", "--json").json["rows"]
     assert row["open"]
-    assert row["pace"]["tokens_per_minute"] == 110
+    assert round(row["pace"]["tokens_per_minute"]) == 22
+
+
+def test_seconds_of_work_give_no_pace_of_the_open_block(turnlog: Turnlog, machine: Machine) -> None:
+    write_open_block(machine, 2.6 / 60, 0)
+    done = turnlog("usage", "blocks", "--timezone", "UTC")
+    assert "too little so far to tell a pace" in done.out
+    (row,) = turnlog("usage", "blocks", "--json").json["rows"]
+    assert (row["open"], row["pace"]) == (True, None)
 
 
 def test_a_machine_without_sessions_shows_the_demo(turnlog: Turnlog, machine: Machine) -> None:
@@ -368,7 +382,7 @@ def test_a_read_only_home_is_answered_out_of_the_files(turnlog: Turnlog, shop: M
         done = turnlog("usage", "--json")
     finally:
         own_data.chmod(0o700)
-    assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
+    assert done.json["total"] == {**expected, "estimated_further_output_tokens": None}
 
 
 def test_where_no_index_can_be_kept_the_files_are_read(
@@ -377,7 +391,9 @@ def test_where_no_index_can_be_kept_the_files_are_read(
     expected = turnlog("usage", "--json").json["total"]
     unwritable(monkeypatch, own_data)
     done = turnlog("usage", "--json")
-    assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
+    assert done.json["total"] == {**expected, "estimated_further_output_tokens": None}
+    total = next(line for line in turnlog("usage").lines if line.startswith("total"))
+    assert total.endswith(" ?")
     assert "not writable" in done.err
     assert turnlog("usage", "tool").status == 1
     assert "it is too low." in turnlog("usage").out

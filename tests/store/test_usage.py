@@ -263,7 +263,7 @@ def test_the_open_block_has_a_pace_and_where_it_leads() -> None:
     assert pace.usd_per_hour == pytest.approx(cost, abs=1e-6)
     assert pace.projected_usd == pytest.approx(cost * 3, abs=1e-6)
     (one,) = ask(at("2026-11-03T08:30:00.000Z"), "blocks", now=now).rows
-    assert one.labels["pace"].tokens_per_minute == 1.0
+    assert (one.labels["open"], one.labels["pace"]) == (True, None)
 
 
 def test_calls_count_once_by_tool_and_an_answer_in_any_copy_is_one() -> None:

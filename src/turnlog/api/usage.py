@@ -51,7 +51,8 @@ class UsageAmounts(Struct, frozen=True):
     unpriced_tokens: int
     """Tokens from models without a known price."""
     quality: UsageQuality
-    estimated_further_output_tokens: int
+    estimated_further_output_tokens: int | None
+    """None if unknown: only the index knows how long the texts are."""
     first: str | None
     last: str | None
 
@@ -310,18 +311,21 @@ def build_usage_table(details: UsageReportDetails) -> UsageTable:
         details.is_demo,
         [_to_tool_row(row) for row in report.tools]
         if grouping.counts_calls
-        else [_to_table_row(row, grouping) for row in report.rows],
-        UsageTotal(to_usage_amounts(report.total), _sum_calls(report.tools) if grouping.counts_calls else UNSET),
+        else [_to_table_row(row, grouping, details.is_indexed) for row in report.rows],
+        UsageTotal(
+            to_usage_amounts(report.total, details.is_indexed),
+            _sum_calls(report.tools) if grouping.counts_calls else UNSET,
+        ),
     )
 
 
-def _to_table_row(row: UsageReportRow, grouping: UsageGrouping) -> UsageTableRow:
-    whole = UNSET if row.whole is None else to_usage_amounts(row.whole)
-    return UsageTableRow(grouping.to_document(row.labels), to_usage_amounts(row.sum), whole)
+def _to_table_row(row: UsageReportRow, grouping: UsageGrouping, has_estimate: bool) -> UsageTableRow:
+    whole = UNSET if row.whole is None else to_usage_amounts(row.whole, has_estimate)
+    return UsageTableRow(grouping.to_document(row.labels), to_usage_amounts(row.sum, has_estimate), whole)
 
 
-def to_usage_amounts(found: UsageSum) -> UsageAmounts:
-    """Convert a sum to a value with the API's field names."""
+def to_usage_amounts(found: UsageSum, has_estimate: bool = True) -> UsageAmounts:
+    """Convert a sum to a value with the API's field names; without an estimate, more tokens are unknown, not 0."""
     return UsageAmounts(
         found.messages,
         found.input,
@@ -335,7 +339,7 @@ def to_usage_amounts(found: UsageSum) -> UsageAmounts:
         found.saved / PICO_PER_DOLLAR,
         found.unpriced,
         UsageQuality(found.final, found.partial, found.placeholder, found.missing),
-        found.estimate,
+        found.estimate if has_estimate or not found.doubtful_messages else None,
         None if found.first is None else format_client_time(found.first),
         None if found.last is None else format_client_time(found.last),
     )

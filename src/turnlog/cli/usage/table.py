@@ -82,7 +82,7 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
         columns["unpriced"] = lambda found: number(found.unpriced) if found.unpriced else ""
     if total.doubtful_messages:
         columns["not final"] = lambda found: number(found.doubtful_messages) if found.doubtful_messages else ""
-        columns["est. more"] = lambda found: f"~{number(found.estimate)}" if found.doubtful_messages else ""
+        columns["est. more"] = lambda found: _format_estimate(found, shown.is_indexed, number)
     labels, zone = shown.get_grouping().columns, shown.request.zone
     rows = [
         [
@@ -94,6 +94,12 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
     last = ["total", *[""] * (len(labels) - 1), *(cell(total) for cell in columns.values())]
     grid = _UsageGrid([*(label.head for label in labels), *columns], rows, last, labels)
     return _add_whole_cost(grid, shown.report.rows) if _has_shared_messages(shown) else grid
+
+
+def _format_estimate(found: UsageSum, is_known: bool, number: NumberFormat) -> str:
+    if not found.doubtful_messages:
+        return ""
+    return f"~{number(found.estimate)}" if is_known else "?"
 
 
 def _has_shared_messages(shown: UsageReportDetails) -> bool:
@@ -170,8 +176,8 @@ def _list_notes(shown: UsageReportDetails) -> Iterator[str]:
             " index."
         )
     for row in report.rows:
-        if (pace := row.labels.get("pace")) is not None:
-            yield _describe_pace(pace, row, shown.request.zone)
+        if row.labels.get("open"):
+            yield _describe_pace(row.labels["pace"], row, shown.request.zone)
 
 
 def _describe_doubts(total: UsageSum, is_indexed: bool) -> str:
@@ -184,7 +190,9 @@ def _describe_doubts(total: UsageSum, is_indexed: bool) -> str:
     )
 
 
-def _describe_pace(pace: BlockPace, row: UsageReportRow, zone: TimeZone) -> str:
+def _describe_pace(pace: BlockPace | None, row: UsageReportRow, zone: TimeZone) -> str:
+    if pace is None:
+        return f"Open until {zone.format_time(row.labels['end'])[11:]}: too little so far to tell a pace."
     return (
         f"Open until {zone.format_time(row.labels['end'])[11:]} ({pace.minutes_left} min left):"
         f" {pace.tokens_per_minute:,.0f} tokens a minute, ${pace.usd_per_hour:,.2f} an hour;"

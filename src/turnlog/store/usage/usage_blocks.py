@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import apsw
 
 BLOCK_HOURS = 5
+MIN_PACE_MINUTES = 5
+"""A shorter stretch of work says nothing about the rest of the block."""
 
 
 class BlockPace(NamedTuple):
@@ -88,9 +90,14 @@ def to_block_document(labels: dict[str, Any]) -> dict[str, Any]:
     return {**labels, **times, "pace": pace and pace._asdict()}
 
 
-def compute_block_pace(end: int, usage: UsageSum, now: float) -> BlockPace:
-    """Compute the rate between the first and the last message of a block, and the totals at its end at that rate."""
-    minutes = max(((usage.last or 0) - (usage.first or 0)) / 60, 1)
+def compute_block_pace(end: int, usage: UsageSum, now: float) -> BlockPace | None:
+    """Compute the rate between the first and the last message of a block, and the totals at its end at that rate.
+
+    Return None if too little has been done for a rate.
+    """
+    minutes = ((usage.last or 0) - (usage.first or 0)) / 60
+    if minutes < MIN_PACE_MINUTES:
+        return None
     left = max(end * 60 - now / 60, 0)
     per_minute, usd_per_minute = usage.tokens / minutes, usage.cost / PICO_PER_DOLLAR / minutes
     return BlockPace(

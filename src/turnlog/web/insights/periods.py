@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.store.usage.groupings import GROUPINGS
+from turnlog.store.usage.usage_blocks import MIN_PACE_MINUTES
 from turnlog.store.usage.usage_slices import DAY_NAMES, WeekHour
 from turnlog.web import amounts
 from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
@@ -172,11 +173,11 @@ def build_blocks_panel(document: UsageRow, links: SliceAddress) -> Panel:
             PanelCell(amounts.format_usd(row["cost_usd"])),
             PanelCell(amounts.format_short_number(_count_all_tokens(row)), title=f"{_count_all_tokens(row):,}"),
             PanelCell(f"{row['messages']:,}"),
-            PanelCell(amounts.format_usd(_compute_hourly_cost(row))),
+            PanelCell(_format_hourly_cost(row)),
         ]
         for row in reversed(rows)
     ]
-    current = next((row for row in rows if row["open"] and row["pace"]), None)
+    current = next((row for row in rows if row["open"]), None)
     note = _describe_pace(current) if current else "No block is open now."
     left = document["all_rows"] - len(rows)
     definition = (
@@ -230,10 +231,10 @@ def _build_cache_cells(row: UsageRow, first: PanelCell) -> list[PanelCell]:
     ]
 
 
-def _compute_hourly_cost(row: UsageRow) -> float:
+def _format_hourly_cost(row: UsageRow) -> str:
     first, last = amounts.parse_seconds(row["first"]), amounts.parse_seconds(row["last"])
-    seconds = max((last or 0) - (first or 0), 60)
-    return float(row["cost_usd"] / seconds * 3600)
+    seconds = (last or 0) - (first or 0)
+    return "?" if seconds < MIN_PACE_MINUTES * 60 else amounts.format_usd(row["cost_usd"] / seconds * 3600)
 
 
 # -- labels and addresses
@@ -269,6 +270,8 @@ def _build_block_address(row: UsageRow, links: SliceAddress) -> str:
 
 def _describe_pace(row: UsageRow) -> str:
     pace = row["pace"]
+    if pace is None:
+        return "Open now: too little so far to tell a pace."
     return (
         f"Open now, {pace['minutes_left']} min left: {amounts.format_short_number(pace['tokens_per_minute'])} "
         f"tokens a minute,"

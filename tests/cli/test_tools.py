@@ -44,7 +44,21 @@ def test_calls_of_a_session_are_counted_by_tool_and_by_server(turnlog: Turnlog, 
     assert cells(done.lines, "git")[1:3] == ["1", "20.0%"]
     assert cells(done.lines, "all")[1] == "5"
     assert done.lines[-1].startswith("Calls: every call id once")
-    assert "can't be separated from work" in done.lines[-1]
+    assert "AskUserQuestion and ExitPlanMode wait for a person" in done.lines[-1]
+
+
+def test_a_result_weeks_later_and_a_launch_are_no_durations(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build(step=0)
+    for tool, seconds in (("Read", 141 * 86_400), ("Read", 2), ("Agent", 0.131)):
+        key = build.call(f"{tool}{seconds}", name=tool)
+        build.wait(seconds)
+        structured = {"isAsync": True} if tool == "Agent" else {}
+        build.result(f"{tool}{seconds}", parent=key, toolUseResult=structured)
+    path = machine.add(SESSION, build.data())
+    for words in (["tools"], ["tools", path]):
+        tools = {tool["tool"]: tool for tool in turnlog(*map(str, words), "--json").json["tools"]}
+        assert (tools["Read"]["calls"], tools["Read"]["total_ms"]) == (2, 2000)
+        assert tools["Agent"]["median_ms"] is None
 
 
 def test_calls_of_all_sessions_are_counted_once_over_copies(turnlog: Turnlog, machine: Machine) -> None:

@@ -15,6 +15,7 @@ from turnlog.entries.reader import scan_lines
 from turnlog.export.file_facts import CallSizes, FileFacts
 from turnlog.export.table_columns import ENTRY_TABLE, TableRow
 from turnlog.render.json_bytes import to_json_bytes
+from turnlog.session.call_times import find_working_time, measure_call_ms
 from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.failures import to_result_text
@@ -259,6 +260,7 @@ def _compute_cost_usd(best: MessageCounts, tokens: PricedTokens) -> float | None
 
 def _build_call_row(session: Session, call: Call) -> TableRow:
     detail = session.read_detail(call)
+    took = measure_call_ms(call, detail)
     return {
         "call_id": call.id,
         "message_id": call.message,
@@ -267,7 +269,7 @@ def _build_call_row(session: Session, call: Call) -> TableRow:
         "family": find_tool_family(call.name),
         "time": call.started_at,
         "ended": call.ended_at,
-        "duration_ms": _measure_milliseconds(call.started_at, call.ended_at),
+        "duration_ms": None if took is None else round(took),
         "outcome": detail.outcome,
         "is_error": call.is_error,
         "input": to_json_bytes(detail.input).decode(),
@@ -289,13 +291,14 @@ def _build_call_counts(key: str, facts: FileFacts, counted: FileFacts) -> TableR
 
 def _build_bare_call_row(key: str, call: CallSizes) -> TableRow:
     """Build the row of a call that belongs to no session view, such as one that a progress entry repeats."""
+    took = _measure_milliseconds(call.started, call.ended)
     return {
         "call_id": key,
         "tool": call.tool,
         "family": find_tool_family(call.tool or ""),
         "time": call.started,
         "ended": call.ended,
-        "duration_ms": _measure_milliseconds(call.started, call.ended),
+        "duration_ms": None if took is None or find_working_time(call.tool or "", took) is None else took,
         "outcome": "unanswered" if call.failed is None else "error" if call.failed else "answered",
         "is_error": call.failed,
     }

@@ -23,8 +23,8 @@ from turnlog.render.view import (
     AnswerTokens,
     AnswerView,
 )
+from turnlog.session.call_times import measure_call_ms
 from turnlog.session.calls import Call, CallDetail, pair_calls, read_call_detail
-from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.lost_texts import count_lost_tokens
 from turnlog.session.message_usage import compute_message_cost
 from turnlog.session.messages import Message, join_messages, read_message_content
@@ -146,9 +146,9 @@ class _BlockBuilder:
         detail = read_call_detail(self._bodies, call)._replace(input=arguments)
         offset = self._builder.excerpt.find_offset
         source = self._builder.build_source(name, detail, call.id, call.line.cwd, self._list_result_pictures(call))
-        place = CallPlace(
-            call.id, offset(call.line), offset(call.result) if call.result else None, _measure_duration(call)
-        )
+        run = (source.helper.started, source.helper.ended) if source.helper else None
+        took = to_count(measure_call_ms(call, detail, run))
+        place = CallPlace(call.id, offset(call.line), offset(call.result) if call.result else None, took)
         return build_card(source, place)
 
     def _build_unnamed_card(self, name: str, arguments: Any) -> Any:
@@ -186,11 +186,6 @@ def _list_call_ids(line: Entry) -> list[str | None]:
 
 def _is_result(block: dict[str, Any]) -> bool:
     return pick_text(block.get("type")).endswith(_RESULT_SUFFIX)
-
-
-def _measure_duration(call: Call) -> int | None:
-    started, ended = to_epoch_milliseconds(call.started_at), to_epoch_milliseconds(call.ended_at)
-    return to_count(ended - started) if started is not None and ended is not None else None
 
 
 def _build_tokens(message: Message) -> AnswerTokens | None:

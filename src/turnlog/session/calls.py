@@ -134,6 +134,8 @@ class CallDetail(NamedTuple):
     """The path of the file that contains a result that was too large for the transcript."""
     background_id: str | None
     """The background task that the call started."""
+    was_decided_by_person: bool = False
+    """Whether the client asked a person for permission, as the newest clients record."""
 
 
 def read_call_detail(file: Transcript, call: Call) -> CallDetail:
@@ -152,7 +154,13 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
         judge_call_outcome(body, text, is_error=bool(call.is_error)),
         _find_output_path(fields.get("persistedOutputPath"), text),
         _to_text(fields.get("backgroundTaskId")),
+        _was_decided_by_person(body),
     )
+
+
+def _was_decided_by_person(body: dict[str, Any]) -> bool:
+    decision = body.get("permissionDecision")
+    return isinstance(decision, dict) and str(decision.get("source")).startswith("user")
 
 
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:

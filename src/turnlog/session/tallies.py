@@ -1,7 +1,7 @@
 """Calls by tool: how many there were, how they ended, how long they took, and the size of their inputs and results.
 
-The duration of a call is the time between its line and its result. It includes any time spent waiting for a person (a
-question, a plan, a permission), which can't be separated from the work.
+Durations are those of `session.call_times`: they leave out times in which a person was asked for permission, as far as
+that can be told. Questions and plans always wait for a person.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from turnlog.session.call_times import measure_call_ms
 from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, Call, CallDetail
-from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.failures import to_result_text
 from turnlog.session.texts.texts import list_readable_strings
 
@@ -48,7 +48,7 @@ class ToolTally(Struct):
     interrupted: int | None = 0
     unanswered: int = 0
     times: list[float] = []
-    """The duration of each answered call in milliseconds."""
+    """The durations of the answered calls in milliseconds, as far as they are known."""
     given: int = 0
     """The number of characters in the inputs."""
     got: int = 0
@@ -104,21 +104,24 @@ def list_all_calls(session: Session) -> Iterator[SessionCall]:
 def count_calls_by_tool(session: Session) -> list[ToolTally]:
     """Count the calls in a session and its sub-agents by tool, most used first."""
     found: dict[str, ToolTally] = {}
+    runs = {agent.agent_id: session.open_agent_session(agent).span for agent in session.agents}
     for holder, call in list_all_calls(session):
         item = found.setdefault(call.name, ToolTally(call.name, times=[]))
-        _count_call(item, call, holder.read_detail(call))
+        _count_call(item, call, holder.read_detail(call), runs.get(call.agent_id or ""))
     return sort_tallies(found.values())
 
 
-def _count_call(item: ToolTally, call: Call, detail: CallDetail) -> None:
+def _count_call(
+    item: ToolTally, call: Call, detail: CallDetail, run: tuple[str | None, str | None] | None = None
+) -> None:
     item.calls += 1
     item.given += count_letters([call.name, detail.input])
     item.got += count_letters(detail.result)
     if outcome := _TALLY_FIELDS.get(detail.outcome):
         setattr(item, outcome, getattr(item, outcome) + 1)
-    started, ended = to_epoch_milliseconds(call.started_at), to_epoch_milliseconds(call.ended_at)
-    if started is not None and ended is not None and ended >= started:
-        item.times.append(ended - started)
+    took = measure_call_ms(call, detail, run)
+    if took is not None:
+        item.times.append(took)
 
 
 def count_letters(value: object) -> int:

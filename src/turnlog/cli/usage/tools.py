@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def tools(session: str | None, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
     """Count calls by tool and by MCP server, with their outcomes and durations.
 
-    Calls by sub-agents are included, and a call that appears in several files is counted once. Durations include the
-    time spent waiting for a person, because session files don't record it separately. SESSION is a path, an id, an id
-    prefix, a title, or `last` (the most recent session). If SESSION is omitted, the calls in all sessions are counted.
+    Calls by sub-agents are included, and a call that appears in several files is counted once. Durations leave out
+    calls that waited for permission, as far as session files show it. SESSION is a path, an id, an id prefix, a title,
+    or `last` (the most recent session). If SESSION is omitted, the calls in all sessions are counted.
 
     \b
     Examples:
@@ -75,8 +75,9 @@ def tools(session: str | None, project: str | None, since: str | None, only_fail
 
 _DEFINITION = (
     "Calls: every call id once, sub-agents included. Failed: the result is an error{apart}. Share: of all calls. Time:"
-    " from the call to its result; waiting for a person (AskUserQuestion, ExitPlanMode, permissions) can't be"
-    " separated from work. Tokens: characters of inputs and results divided by four, an estimate."
+    " from the call to its result, without calls that waited for permission or continued in the background, as far"
+    " as the files show it; AskUserQuestion and ExitPlanMode wait for a person. Tokens: characters of inputs and"
+    " results divided by four, an estimate."
 )
 _APART_NOTE = "; denied and interrupted calls are counted separately"
 _TOGETHER_NOTE = ", including denied and interrupted calls, which the index can't tell apart"

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from turnlog.session.call_times import get_longest_call_ms
+from turnlog.session.calls import TOOL_FAMILIES
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
 from turnlog.store.index.shards import list_text_runs
@@ -25,7 +27,8 @@ _SLOWEST_QUERY = """
     SELECT call.id, file.id, session, name.text, call.started,
         (julianday(call.ended) - julianday(call.started)) * 86400.0 AS took, failed
     FROM call JOIN file ON file.id = call.file JOIN name ON name.id = call.tool
-    WHERE call.started GLOB '[0-9][0-9][0-9][0-9]-*' AND took > 0 AND name.text NOT IN ({waiting}) {which}
+    WHERE call.started GLOB '[0-9][0-9][0-9][0-9]-*' AND took > 0 AND name.text NOT IN ({waiting})
+        AND took <= {limit} {which}
     ORDER BY took DESC, file.started, file.id LIMIT ?
 """
 _TURN_QUERY = """
@@ -45,6 +48,13 @@ _FILE_QUERY = """
     WHERE call.path IS NOT NULL AND name.text IN ({tools}) {which}
     GROUP BY call.path ORDER BY calls DESC, call.path LIMIT ?
 """
+
+
+def _build_limit() -> str:
+    """Build the expression for the longest time, in seconds, that a call to a tool works: a longer one has waited."""
+    tools = [tool for family in TOOL_FAMILIES.values() for tool in family]
+    cases = " ".join(f"WHEN '{tool}' THEN {get_longest_call_ms(tool) / 1000}" for tool in tools)
+    return f"CASE name.text {cases} ELSE {get_longest_call_ms('') / 1000} END"
 
 
 class SlowCall(NamedTuple):
@@ -99,7 +109,7 @@ def list_slowest_calls(db: apsw.Connection, request: UsageRequest, most: int = 1
     """List the calls that took longest from their line to their result, except those that ask the user."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
-    query = _SLOWEST_QUERY.format(waiting=_quote_sql_list(_WAITING_TOOLS), which=which)
+    query = _SLOWEST_QUERY.format(waiting=_quote_sql_list(_WAITING_TOOLS), limit=_build_limit(), which=which)
     slowest: dict[str, SlowCall] = {}
     rows: list[Any] = db.execute(query, (*values, most * _MAX_COPIES_PER_CALL)).fetchall()
     for key, file, session, tool, started, took, failed in rows:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import apsw
 
+from turnlog.session.call_times import find_working_time, is_launch
 from turnlog.session.tallies import ToolTally, sort_tallies
 
 # A file may have been copied before the result arrived: a call is answered if any file has the answer.
@@ -34,7 +35,9 @@ def tally_tool_calls(
     for name, calls, failed, unanswered, given, got in db.execute(_CALL_QUERY.format(once=once), values):
         tallies[name] = ToolTally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
     for name, took in db.execute(_TIME_QUERY.format(once=once), values):
-        tallies[name].times.append(float(max(round(took), 0)))
+        time = find_working_time(name, float(max(round(took), 0)))
+        if time is not None and not is_launch(name, time):
+            tallies[name].times.append(time)
     return sort_tallies(tallies.values())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.errors import UsageError
+from turnlog.session.call_times import find_working_time, is_launch
 from turnlog.store.usage.time_zones import TimeZone, format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
 from turnlog.store.usage.usage_series import UsagePoint
@@ -99,7 +100,9 @@ def list_tool_times(db: apsw.Connection, request: UsageRequest) -> dict[str, lis
         f" FROM ({_ONCE_QUERY.format(which=which)}) WHERE started GLOB '[0-9][0-9][0-9][0-9]-*' AND took >= -0.5"
     )
     for tool, took in db.execute(query + _build_day_condition(request), values):
-        times.setdefault(tool, []).append(float(max(round(took), 0)))
+        time = find_working_time(tool, float(max(round(took), 0)))
+        if time is not None and not is_launch(tool, time):
+            times.setdefault(tool, []).append(time)
     return times
 
 

@@ -343,7 +343,7 @@ def bad_batch() -> Sick:
     build.row("attachment", attachment={"type": "queued_command", "prompt": "one", "batchedRelayPrompts": "two"})
     build.answer("yes")
     build.row("attachment", attachment={"type": "queued_command", "prompt": "three", "batchedRelayPrompts": 5})
-    return Sick(build.data(), [*BASE, "U one", "A yes", "U three"])
+    return Sick(build.data(), [*BASE, "U one\n\ntwo", "A yes", "U three"])
 
 
 SICK: dict[str, list[Callable[[], Sick]]] = {

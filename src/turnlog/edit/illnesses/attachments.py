@@ -35,13 +35,13 @@ def repair_attachments(case: RepairCase) -> RepairAttempt:
 
 
 def _mend_queued(attachment: dict[str, Any]) -> dict[str, Any]:
-    """Return a queued prompt without what is no text or block."""
+    """Return a queued prompt without what is no text or block; the text of a faulty batch is added to the prompt."""
     mended = dict(attachment)
-    batch = mended.pop("batchedRelayPrompts", None)
-    if isinstance(batch, str):
-        mended["batchedRelayPrompts"] = [batch]
-    if isinstance(prompt := mended.get("prompt"), list):
+    batch, prompt = mended.pop("batchedRelayPrompts", None), mended.get("prompt")
+    if isinstance(prompt, list):
         mended["prompt"] = [block for block in prompt if block is not None]
+    elif isinstance(batch, str):
+        mended["prompt"] = f"{prompt}\n\n{batch}" if isinstance(prompt, str) else batch
     return mended
 
 

@@ -35,15 +35,31 @@ def load_usage_report(
 
     While the index `is_growing`, another process writes to it and will recompute the sums itself.
     """
-    from turnlog.store.index.price_mark import is_spend_current, read_price_date
-    from turnlog.store.usage.groupings import build_usage_report
+    if not is_growing:
+        update_spend_prices(db)
+    return read_usage_report(db, request, is_demo=is_demo)
 
-    if not is_growing and not is_spend_current(db):
+
+def update_spend_prices(db: apsw.Connection) -> None:
+    """Recompute an index's sums if the prices or rules have changed, or if it never had any.
+
+    This writes, so it can't be part of a transaction that reads: call it before the transaction starts.
+    """
+    from turnlog.store.index.price_mark import is_spend_current
+
+    if not is_spend_current(db):
         from turnlog.store.file_lock import open_write_transaction
         from turnlog.store.index.spend_table import renew_spend
 
         with open_write_transaction(db):
             renew_spend(db, None)
+
+
+def read_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
+    """Build a report from the sums that an index has, without writing."""
+    from turnlog.store.index.price_mark import read_price_date
+    from turnlog.store.usage.groupings import build_usage_report
+
     return UsageReportDetails(request, build_usage_report(db, request), read_price_date(db), is_demo=is_demo)
 
 

@@ -12,8 +12,8 @@ import apsw
 from markupsafe import Markup
 
 from turnlog.store.insight.catalog import CatalogSession, read_catalog_state
-from turnlog.store.usage.usage_document import load_usage_report
-from turnlog.store.usage.usage_reports import UsageReport, UsageRequest, parse_usage_request
+from turnlog.store.usage.usage_document import read_usage_report, update_spend_prices
+from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
 from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum, add_usage_sums
 from turnlog.web import amounts
 from turnlog.web.charts.year_map import YearDay, render_year_map
@@ -122,20 +122,23 @@ class DashboardCache:
         with self._lock:
             if self._known is not None and machine.state.is_busy and time.monotonic() < self._next_build:
                 return self._known[1]
-            state = (machine.index, *read_catalog_state(machine.store.db), date.today())  # noqa: DTZ011 - local days
+            db = machine.store.db
+            state = (machine.index, *read_catalog_state(db), date.today())  # noqa: DTZ011 - local days
             if self._known is not None and self._known[0] == state:
                 return self._known[1]
             begin, dashboard = time.monotonic(), None
-            with machine.store.db:  # one state of the index: another process may be writing
-                dashboard = build_dashboard(machine, listing)
+            if not machine.state.is_busy:  # else whoever writes the index recomputes its sums
+                update_spend_prices(db)
+            with db:  # one state of the index: another process may be writing
+                dashboard = build_dashboard(db, listing)
             self._known = state, dashboard
             self._next_build = time.monotonic() + 1 + _BUSY_PAUSE_FACTOR * (time.monotonic() - begin)
             return dashboard
 
 
-def build_dashboard(machine: Machine, listing: HomeListing) -> Dashboard | None:
+def build_dashboard(db: apsw.Connection, listing: HomeListing) -> Dashboard | None:
     """Build the dashboard; None if there is no usage."""
-    report = _load_report(machine, parse_usage_request("daily"))
+    report = read_usage_report(db, parse_usage_request("daily")).report
     days = {date.fromisoformat(row.labels["day"]): row.sum for row in report.rows if row.labels["day"]}
     if not days:
         return None
@@ -151,8 +154,8 @@ def build_dashboard(machine: Machine, listing: HomeListing) -> Dashboard | None:
         last,
         newest,
         compare_weeks(days, last),
-        *_find_top_sessions(machine, listing, last),
-        _find_full_contexts(machine.store.db, listing, last),
+        *_find_top_sessions(db, listing, last),
+        _find_full_contexts(db, listing, last),
         _list_deletions(listing),
         len(listing.ends),
         last != today,
@@ -204,15 +207,11 @@ def compare_weeks(days: Mapping[date, UsageSum], today: date) -> WeekComparison:
     return WeekComparison(add_usage_sums(this), add_usage_sums(last), add_usage_sums(last[:passed]), bars)
 
 
-def _load_report(machine: Machine, request: UsageRequest) -> UsageReport:
-    return load_usage_report(machine.store.db, request, is_growing=machine.state.is_busy).report
-
-
-def _find_top_sessions(machine: Machine, listing: HomeListing, last: date) -> tuple[list[DashboardEntry], str]:
+def _find_top_sessions(db: apsw.Connection, listing: HomeListing, last: date) -> tuple[list[DashboardEntry], str]:
     """List the sessions that cost most in the last 30 days, by what they cost in that time."""
     since = last - timedelta(days=_RECENT_DAYS - 1)
     request: UsageRequest = parse_usage_request("session", since.isoformat(), last.isoformat())
-    rows = _load_report(machine, request).rows[:_MAX_ROWS]
+    rows = read_usage_report(db, request).report.rows[:_MAX_ROWS]
     entries = []
     for row in rows:
         session = listing.by_uuid.get(row.labels["session_id"])

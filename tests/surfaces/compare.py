@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 
 from turnlog.web.app import build_application
 from turnlog.web.machine import Machine
-from turnlog.web.security import RequestGuard, ServerKeys
+from turnlog.web.security import RequestGuard
+from turnlog.web.server_keys import ServerKeys
 
 Run = Callable[..., str]
 """Runs `turnlog` with some words and gives its standard output."""
@@ -110,7 +111,7 @@ def read_web(found: Surfaces, config: Path, data: Path) -> None:
     client = TestClient(
         RequestGuard(build_application(place), door), f"http://127.0.0.1:{PORT}", follow_redirects=False
     )
-    client.cookies.set(door.cookie_name, door.cookie)
+    client.cookies.set(door.cookie_name, door.derive_cookie(f"127.0.0.1:{PORT}"))
     page, rows = 0, []
     while True:
         got = client.get("/api/sessions", params={"all": "1", "page": page}).json()

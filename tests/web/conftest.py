@@ -21,13 +21,15 @@ from starlette.testclient import TestClient
 from tests.conftest import BROWSER_LIMIT_MS
 from turnlog.web.app import build_application
 from turnlog.web.machine import Machine
-from turnlog.web.security import RequestGuard, ServerKeys
+from turnlog.web.security import PAGE_TOKEN_HEADER, RequestGuard
+from turnlog.web.server_keys import ServerKeys
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
 DATA = Path(__file__).parent.parent / "data"
 PORT = 4747
+HOST = f"127.0.0.1:{PORT}"
 SESSIONS = ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact", "2.1.325/plain", "2.1.29/tools", "2.0.76/errors")
 """Recorded sessions that the machine of these tests has."""
 
@@ -108,9 +110,15 @@ def client(place: Machine, door: ServerKeys) -> Iterator[TestClient]:
     """A client that has the cookie; failures inside the server fail the test."""
     app = RequestGuard(build_application(place), door)
     with TestClient(app, f"http://127.0.0.1:{PORT}", follow_redirects=False) as found:
-        found.cookies.set(door.cookie_name, door.cookie)
-        found.headers["origin"] = f"http://127.0.0.1:{PORT}"
+        become_page(found, door)
         yield found
+
+
+def become_page(client: TestClient, door: ServerKeys) -> None:
+    """Give a client what a page of the server has."""
+    client.cookies.set(door.cookie_name, door.derive_cookie(HOST))
+    client.headers["origin"] = f"http://{HOST}"
+    client.headers[PAGE_TOKEN_HEADER] = door.derive_page_token(HOST)
 
 
 @dataclass
@@ -129,7 +137,7 @@ class Server:
         """What a browser has that was let in; the address with the token is good for one visit."""
         if self._entrance is None:
             context = browser.new_context(base_url=self.url)
-            context.new_page().goto(self.address.replace("/?", "/api/state?"))
+            context.new_page().goto(self.address.replace("/?", "/nothing?"))  # an error page takes the page token, too
             self._entrance = context.storage_state()
             context.close()
         return self._entrance
@@ -146,6 +154,11 @@ class Server:
     @property
     def token(self) -> str:
         return self.address.partition("token=")[2]
+
+    @property
+    def program_headers(self) -> dict[str, str]:
+        """What a program sends instead of a cookie."""
+        return {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
 
     def stop(self, number: int = signal.SIGTERM, timeout: float = 60) -> int:
         """End it, by its id, and wait; gives its exit status."""
@@ -230,7 +243,7 @@ def forget_preferences(context: BrowserContext, server: Server) -> None:
     values = context.request.get("/api/preferences").json()["values"]
     if values:
         body = {"set": dict.fromkeys(values)}
-        assert context.request.post("/api/preferences", data=body, headers={"origin": server.url}).ok
+        assert context.request.post("/api/preferences", data=body, headers=server.program_headers).ok
 
 
 @pytest.fixture

@@ -361,13 +361,9 @@ def test_every_verb_of_the_table_has_a_function_and_none_is_without() -> None:
 
 def send(server: Server, ref: str, verb: str, options: dict[str, Any]) -> dict[str, Any]:
     """Let a server of its own process carry out an action: it has the folders of the test as its own."""
-    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(server.address.replace("/?", "/api/state?")):
-        pass
     body = json.dumps({"options": options, "dry_run": False}).encode()
-    headers = {"content-type": "application/json", "origin": server.url}
-    request = urllib.request.Request(f"{server.url}/api/s/{ref}/actions/{verb}", body, headers)
-    with opener.open(request) as answer:
+    url = f"{server.url}/api/s/{ref}/actions/{verb}"
+    with urllib.request.urlopen(urllib.request.Request(url, body, server.program_headers)) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
 

@@ -81,7 +81,7 @@ def test_what_is_not_there_is_told_as_such(folders: Folders, place: Machine, cli
 
 
 def test_an_address_of_a_megabyte_and_a_packed_body_leave_the_server_alive(server: Server) -> None:
-    headers = {"Origin": server.url, "Content-Type": "application/json"}
+    headers = server.program_headers
 
     def ask(method: str, path: str, body: bytes = b"", **more: str) -> int | None:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -93,10 +93,6 @@ def test_an_address_of_a_megabyte_and_a_packed_body_leave_the_server_alive(serve
         finally:
             connection.close()
 
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    connection.request("GET", f"/api/state?token={server.token}")
-    headers["Cookie"] = (connection.getresponse().getheader("set-cookie") or "").partition(";")[0]
-    connection.close()
     action = "/api/s/eeeeeeee-0000-4000-8000-000000000000/actions/clone"
     bomb = gzip.compress(b" " * 20_000_000)
     assert ask("GET", f"/search?q={'x' * 1_000_000}") in (None, 400, 414, 431)

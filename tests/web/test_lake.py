@@ -22,12 +22,13 @@ from starlette.testclient import TestClient
 import turnlog
 from tests.fleet.lakes import KEY, add_recorded, add_session, build_session
 from tests.fleet.object_store import BUCKET, list_variables, serve_bucket
-from tests.web.conftest import PORT, Folders, start
+from tests.web.conftest import PORT, Folders, become_page, start
 from turnlog.errors import NotFound, UsageError
 from turnlog.web import app
 from turnlog.web.lake.lake_machine import LakeMachine
 from turnlog.web.lake.lake_upkeep import LakeUpkeep
-from turnlog.web.security import RequestGuard, ServerKeys
+from turnlog.web.security import RequestGuard
+from turnlog.web.server_keys import ServerKeys
 
 PATIENCE_SECONDS = 120
 TOKEN_FIELDS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "messages")
@@ -55,8 +56,7 @@ def open_client(lake: Path | str, data: Path) -> Iterator[TestClient]:
     try:
         guarded = RequestGuard(app.build_application(machine), door)
         with TestClient(guarded, f"http://127.0.0.1:{PORT}", follow_redirects=False) as found:
-            found.cookies.set(door.cookie_name, door.cookie)
-            found.headers["origin"] = f"http://127.0.0.1:{PORT}"
+            become_page(found, door)
             yield found
     finally:
         machine.close()

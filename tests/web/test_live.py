@@ -277,7 +277,7 @@ def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(
     assert server.stop(9) == -9
     other = start(shared_folders, "--port", str(server.port))
     try:
-        with listen_to(other, cookie, address, again.cursor) as last:
+        with listen_to(other, cookie_of(other), address, again.cursor) as last:
             found = last.until("state")
             assert keys(found) == ["three"]
             assert [name for name, *_ in found] == ["items", "state"]

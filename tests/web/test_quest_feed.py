@@ -86,9 +86,9 @@ def until_game(listener: Listener, game: str, **fields: Any) -> list[dict[str, A
     return games(listener.until("game", lambda data: wanted.items() <= data.items()))
 
 
-def read_json(server: Server, cookie: str, path: str, body: Any = None) -> tuple[int, Any]:
+def read_json(server: Server, path: str, body: Any = None) -> tuple[int, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    headers = {"cookie": cookie, "origin": server.url, "content-type": "application/json"}
+    headers = server.program_headers
     try:
         connection.request(
             "GET" if body is None else "POST", path, json.dumps(body) if body is not None else None, headers
@@ -152,7 +152,7 @@ def test_watching_with_two_pages_counts_each_event_once_and_a_reconnect_starts_w
         assert name == "snapshot"
         assert [hero["session"] for hero in snapshot["sessions"]] == [SHOP]
         assert snapshot["profile"]["xp"] == 15
-        assert read_json(server, cookie, "/quest/profile")[1]["xp"] == 15
+        assert read_json(server, "/quest/profile")[1]["xp"] == 15
     finally:
         server.stop()
 
@@ -175,7 +175,7 @@ def test_the_replay_of_a_genuine_session_has_a_companion_for_each_sub_agent(
     shared_folders: Folders, server: Server, cookie: str
 ) -> None:
     session = next(name for name in shared_folders.sessions if name not in (SHOP, TIDES))
-    status, script = read_json(server, cookie, f"/quest/replay/{session}")
+    status, script = read_json(server, f"/quest/replay/{session}")
     assert status == 200
     events = script["events"]
     started = [event["agent"] for event in events if event["game"] == "agent_start"]
@@ -185,7 +185,7 @@ def test_the_replay_of_a_genuine_session_has_a_companion_for_each_sub_agent(
     assert {event["actor"] for event in events} == {"main", *started}
     assert [event["at"] for event in events] == sorted(event["at"] for event in events)
     assert script["seconds"] == events[-1]["at"]
-    assert read_json(server, cookie, "/quest/replay/nonsense")[0] == 404
+    assert read_json(server, "/quest/replay/nonsense")[0] == 404
 
 
 def test_a_get_request_never_creates_the_profile(client: TestClient, place: Machine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,17 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tests.web.conftest import PORT, Folders, Server, open_indexed, record_folders, start
+from tests.web.conftest import HOST, PORT, Folders, Server, become_page, open_indexed, record_folders, start
 from turnlog.web.app import MAX_BODY_BYTES, build_application
 from turnlog.web.machine import Machine
-from turnlog.web.security import CONTENT_SECURITY_POLICY, MAX_ADDRESS_BYTES, SECURITY_HEADERS, RequestGuard, ServerKeys
+from turnlog.web.security import (
+    CONTENT_SECURITY_POLICY,
+    MAX_ADDRESS_BYTES,
+    PAGE_TOKEN_HEADER,
+    SECURITY_HEADERS,
+    RequestGuard,
+)
+from turnlog.web.server_keys import ServerKeys
 
 OWN = f"http://127.0.0.1:{PORT}"
 SAMPLES = {"ref": "932fc80a-c05a-4969-ba64-42dfe573deb6", "verb": "clone", "file": "app.css"}
@@ -141,9 +148,25 @@ def test_a_foreign_host_gets_nothing_from_any_route(client: TestClient, host: st
         assert host.strip() == "" or host not in answer.text
 
 
-@pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"LocalHost:{PORT}", f"[::1]:{PORT}"])
-def test_the_names_of_this_machine_are_answered(client: TestClient, host: str) -> None:
-    assert client.get("/api/state", headers={"host": host, "origin": f"http://{host}"}).status_code == 200
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LocalHost", "[::1]", "own", "OWN"])
+def test_the_names_of_this_machine_are_answered(stranger: TestClient, door: ServerKeys, name: str) -> None:
+    own = {"own": door.own_name, "OWN": door.own_name.upper()}
+    host = f"{own.get(name, name)}:{PORT}"
+    headers = {"host": host, "origin": f"http://{host}", "cookie": f"{door.cookie_name}={door.derive_cookie(host)}"}
+    assert stranger.get("/api/state", headers=headers).status_code == 200
+
+
+def test_a_cookie_opens_only_the_name_for_which_it_was_given(stranger: TestClient, door: ServerKeys) -> None:
+    """A cookie of 127.0.0.1 may have reached other ports; that of the server's own name has not."""
+    hosts = [f"{name}:{PORT}" for name in ("127.0.0.1", "localhost", "[::1]", door.own_name)]
+    for given in hosts:
+        cookie = f"{door.cookie_name}={door.derive_cookie(given)}"
+        opened = [
+            host
+            for host in hosts
+            if stranger.get("/api/state", headers={"host": host, "cookie": cookie}).status_code == 200
+        ]
+        assert opened == [given]
 
 
 def test_two_hosts_are_refused(client: TestClient) -> None:
@@ -177,20 +200,22 @@ def test_our_own_pages_and_the_address_bar_are_answered(client: TestClient, site
 
 
 def test_the_token_gives_the_cookie_once(stranger: TestClient, door: ServerKeys) -> None:
-    first = stranger.get("/", params={"token": door.token})
-    assert (first.status_code, first.headers["location"]) == (303, "/")
-    assert first.headers["set-cookie"] == f"turnlog-{PORT}={door.cookie}; HttpOnly; SameSite=Strict; Path=/"
+    first = stranger.get("/", params={"token": door.program_token})
+    goal = f"/#turnlog-token={door.derive_page_token(HOST)}"
+    assert (first.status_code, first.headers["location"]) == (303, goal)
+    cookie = f"turnlog-{PORT}={door.derive_cookie(HOST)}"
+    assert first.headers["set-cookie"] == f"{cookie}; HttpOnly; SameSite=Strict; Path=/"
     assert_headers(first)
     assert stranger.get("/api/state").status_code == 200
     stranger.cookies.clear()
-    again = stranger.get("/", params={"token": door.token})
+    again = stranger.get("/", params={"token": door.program_token})
     assert again.status_code == 403
     assert "set-cookie" not in again.headers
 
 
 def test_who_has_the_cookie_may_open_the_printed_address_again(client: TestClient, door: ServerKeys) -> None:
     for _ in range(2):
-        assert client.get("/", params={"token": door.token}).status_code == 303
+        assert client.get("/", params={"token": door.program_token}).status_code == 303
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "%00", "a" * 2000])
@@ -198,11 +223,11 @@ def test_a_wrong_token_is_refused_and_the_right_one_still_works(
     stranger: TestClient, door: ServerKeys, token: str
 ) -> None:
     assert stranger.get(f"/?token={token}").status_code == 403
-    assert stranger.get("/", params={"token": door.token}).status_code == 303
+    assert stranger.get("/", params={"token": door.program_token}).status_code == 303
 
 
 def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: TestClient, door: ServerKeys) -> None:
-    query = {"token": door.token}
+    query = {"token": door.program_token}
     assert stranger.head("/", params=query).status_code == 403
     assert stranger.post("/", params=query, json={}, headers={"origin": OWN}).status_code == 403
     assert stranger.get("/", params=query, headers={"sec-fetch-site": "cross-site"}).status_code == 403
@@ -225,14 +250,14 @@ def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: Tes
 def test_the_token_leads_to_places_of_ours_alone(place: Machine, path: str, goal: str) -> None:
     door = ServerKeys(PORT, b"s" * 32)
     with TestClient(RequestGuard(build_application(place), door), OWN, follow_redirects=False) as found:
-        answer = found.get(f"{OWN}{path}?token={door.token}")
-    assert (answer.status_code, answer.headers["location"]) == (303, goal)
+        answer = found.get(f"{OWN}{path}?token={door.program_token}")
+    assert (answer.status_code, answer.headers["location"].partition("#")[0]) == (303, goal)
 
 
-def test_the_cookie_of_another_port_or_another_secret_opens_nothing(stranger: TestClient) -> None:
-    for other in (ServerKeys(PORT + 1, b"s" * 32), ServerKeys(PORT, b"t" * 32)):
+def test_the_cookie_of_another_server_of_the_same_installation_opens_nothing(stranger: TestClient) -> None:
+    for other in (ServerKeys(PORT + 1, b"s" * 32), ServerKeys(PORT, b"s" * 32)):
         for name in (f"turnlog-{PORT}", other.cookie_name):
-            answer = stranger.get("/api/state", headers={"cookie": f"{name}={other.cookie}"})
+            answer = stranger.get("/api/state", headers={"cookie": f"{name}={other.derive_cookie(HOST)}"})
             assert answer.status_code == 403
 
 
@@ -244,7 +269,7 @@ def test_a_wrong_cookie_is_refused(stranger: TestClient, cookie: str) -> None:
 
 
 def test_cookies_of_other_local_servers_do_no_harm(stranger: TestClient, door: ServerKeys) -> None:
-    cookies = f'theirs="a b"; bad[]=1; {door.cookie_name}={door.cookie}; more=x'
+    cookies = f'theirs="a b"; bad[]=1; {door.cookie_name}={door.derive_cookie(HOST)}; more=x'
     assert stranger.get("/api/state", headers={"cookie": cookies}).status_code == 200
 
 
@@ -269,6 +294,113 @@ def test_a_post_that_a_form_could_send_is_refused(client: TestClient, kind: str)
 def test_a_post_without_an_origin_is_refused(client: TestClient) -> None:
     del client.headers["origin"]
     assert client.post("/api/s/x/actions/clone", json={}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "find_token",
+    [
+        lambda _: None,
+        lambda _: "",
+        lambda door: door.program_token,
+        lambda door: door.derive_cookie(HOST),
+        lambda door: door.derive_page_token(f"{door.own_name}:{PORT}"),
+        lambda _: ServerKeys(PORT, b"s" * 32).derive_page_token(HOST),
+        lambda door: f"{door.derive_page_token(HOST)}, x",
+    ],
+    ids=["none", "empty", "of-programs", "cookie", "of-another-name", "of-another-server", "two-in-one"],
+)
+def test_the_cookie_and_a_forged_origin_change_nothing_without_the_page_token(
+    place: Machine, client: TestClient, door: ServerKeys, find_token: Callable[[ServerKeys], str | None]
+) -> None:
+    del client.headers[PAGE_TOKEN_HEADER]
+    token = find_token(door)
+    headers = {"content-type": "application/json"} | ({} if token is None else {PAGE_TOKEN_HEADER: token})
+    posts = [path for method, path in addresses(build_application(place)) if method == "POST"]
+    assert len(posts) >= 5
+    for path in posts:
+        answer = client.post(path, json={}, headers=headers)
+        assert answer.status_code == 403, path
+        assert "one of turnlog" in answer.text
+
+
+def test_no_page_gives_its_token_away(place: Machine, client: TestClient, door: ServerKeys) -> None:
+    """Whoever has only the cookie can read every page, but must not find in it what a POST needs."""
+    secret = door.derive_page_token(HOST)
+    for method, path in addresses(build_application(place)):
+        if method == "GET" and not path.endswith(("/updates", "/events")):
+            answer = client.get(path)
+            assert secret not in answer.text, path
+            assert secret not in str(answer.headers), path
+    for token in ("", "x", door.derive_cookie(HOST)):
+        assert "#" not in client.get("/", params={"token": token}).headers["location"]
+
+
+class TestProgram:
+    """A program sends the token of the printed address as a header."""
+
+    def test_it_reads_and_changes_without_a_cookie_or_an_origin(self, stranger: TestClient, door: ServerKeys) -> None:
+        headers = {"authorization": f"Bearer {door.program_token}"}
+        for _ in range(2):
+            assert stranger.get("/api/state", headers=headers).status_code == 200
+            answer = stranger.post("/api/preferences", json={"set": {"theme": None}}, headers=headers)
+            assert answer.status_code == 200, answer.text
+        assert "set-cookie" not in answer.headers
+
+    def test_a_header_does_not_use_up_the_visit_of_the_printed_address(
+        self, stranger: TestClient, door: ServerKeys
+    ) -> None:
+        headers = {"authorization": f"Bearer {door.program_token}"}
+        assert stranger.get("/api/state", headers=headers).status_code == 200
+        assert stranger.get("/", params={"token": door.program_token}).status_code == 303
+        assert stranger.get("/api/state", headers=headers).status_code == 200
+
+    @pytest.mark.parametrize(
+        "value", ["", "Bearer", "Bearer ", "Bearer x", "Basic {}", "{}", "Bearer {} x", "Bearer é"]
+    )
+    def test_a_wrong_header_is_refused_even_with_the_cookie(
+        self, client: TestClient, door: ServerKeys, value: str
+    ) -> None:
+        header = value.format(door.program_token).encode("latin-1")
+        assert client.get("/api/state", headers={b"authorization": header}).status_code == 403
+
+    def test_a_launch_token_is_no_program_token(self, stranger: TestClient, door: ServerKeys) -> None:
+        headers = {"authorization": f"Bearer {door.create_launch_token()}"}
+        assert stranger.get("/api/state", headers=headers).status_code == 403
+
+    @pytest.mark.parametrize(
+        ("name", "value", "status"),
+        [
+            ("host", "evil.example", 421),
+            ("origin", "http://evil.example", 403),
+            ("origin", "null", 403),
+            ("sec-fetch-site", "cross-site", 403),
+            ("content-type", "text/plain", 415),
+        ],
+    )
+    def test_its_token_in_a_foreign_page_opens_nothing(
+        self, stranger: TestClient, door: ServerKeys, name: str, value: str, status: int
+    ) -> None:
+        headers = {"authorization": f"Bearer {door.program_token}", "content-type": "application/json", name: value}
+        assert stranger.post("/api/preferences", content=b"{}", headers=headers).status_code == status
+
+    def test_it_gets_tokens_that_open_a_browser_once(self, stranger: TestClient, door: ServerKeys) -> None:
+        headers = {"authorization": f"Bearer {door.program_token}"}
+        tokens = [stranger.post("/api/launch", json={}, headers=headers).json()["token"] for _ in range(2)]
+        assert len({*tokens, door.program_token}) == 3
+        for token in tokens:
+            first = stranger.get("/s/last", params={"token": token})
+            assert (first.status_code, first.headers["location"].partition("#")[0]) == (303, "/s/last")
+            stranger.cookies.clear()
+            assert stranger.get("/s/last", params={"token": token}).status_code == 403
+
+    def test_a_page_gets_no_such_tokens(self, client: TestClient) -> None:
+        assert client.post("/api/launch", json={}).status_code == 404
+
+    def test_only_so_many_visits_can_wait(self, door: ServerKeys) -> None:
+        tokens = [door.create_launch_token() for _ in range(100)]
+        assert not door.redeem_token(tokens[0], has_cookie=False)
+        assert door.redeem_token(tokens[-1], has_cookie=False)
+        assert not door.redeem_token(tokens[-1], has_cookie=False)
 
 
 def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:
@@ -357,7 +489,7 @@ def test_a_mistake_of_ours_carries_the_headers_and_tells_nothing_of_it(place: Ma
 
     app.router.routes.append(Route("/broken", broken))
     with TestClient(RequestGuard(app, door), OWN, raise_server_exceptions=False) as found:
-        found.cookies.set(door.cookie_name, door.cookie)
+        become_page(found, door)
         answer = found.get("/broken")
     assert answer.status_code == 500
     assert "alert" not in answer.text
@@ -408,17 +540,18 @@ def test_header_injection_by_the_address_reaches_no_header(folders: Folders) -> 
     answer = raw(server, f"GET /%0d%0aX-Evil:1?token={server.token} HTTP/1.1\r\nHost: {host(server)}\r\n")
     server.stop()
     assert "x-evil" not in answer.lower().partition("\r\n\r\n")[0].replace("%0d%0ax-evil", "")
-    assert "location: /\r\n" in answer
+    assert re.search("location: /#turnlog-token=[0-9a-f]{64}\r\n", answer)
 
 
-def test_the_cookie_survives_a_restart_and_the_token_does_not(folders: Folders) -> None:
+def test_cookie_and_token_end_with_the_server(folders: Folders) -> None:
     server = start(folders)
-    kept = cookie(server)
+    line, kept = f"Host: {host(server)}\r\n", cookie(server)
+    assert raw(server, f"GET /api/state HTTP/1.1\r\n{line}Cookie: {kept}\r\n").startswith("HTTP/1.1 200")
     server.stop()
     again = start(folders, "--port", str(server.port))
     try:
-        line = f"Host: {host(server)}\r\n"
-        assert raw(again, f"GET /api/state HTTP/1.1\r\n{line}Cookie: {kept}\r\n").startswith("HTTP/1.1 200")
+        for header in (f"Cookie: {kept}\r\n", f"Authorization: Bearer {server.token}\r\n"):
+            assert raw(again, f"GET /api/state HTTP/1.1\r\n{line}{header}").startswith("HTTP/1.1 403")
         assert raw(again, f"GET /?token={server.token} HTTP/1.1\r\n{line}").startswith("HTTP/1.1 403")
         assert again.token != server.token
     finally:

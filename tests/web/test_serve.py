@@ -18,12 +18,15 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.conftest import Complaints, Folders, Server, start
+from turnlog.cli.web.browser import does_system_resolve_names
 from turnlog.errors import TurnlogError
-from turnlog.web.secret import load_secret
-from turnlog.web.server import DEFAULT_PORT, open_listening_socket
+from turnlog.web.own_name import build_own_name, load_secret
+from turnlog.web.server import open_listening_socket
+from turnlog.web.server_keys import DEFAULT_PORT
 
 pytestmark = pytest.mark.slow
 
+ADDRESS = re.compile(r"http://(?P<host>[\w.-]+):\d+/\?token=(?P<token>[\w-]{43})")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and modes as POSIX has them")
 
 
@@ -101,10 +104,15 @@ def test_no_host_can_be_chosen(folders: Folders) -> None:
 
 
 @posix
-@pytest.mark.parametrize("words", [[], ["web"]])
-def test_on_a_terminal_a_browser_is_opened(folders: Folders, tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "browser_name", "has_own_name"),
+    [([], "my-chromium", True), (["web"], "firefox", True), (["web"], "lynx", does_system_resolve_names())],
+)
+def test_on_a_terminal_a_browser_is_opened_at_a_name_that_it_resolves(
+    folders: Folders, tmp_path: Path, words: list[str], browser_name: str, has_own_name: bool
+) -> None:
     opened = tmp_path / "opened"
-    browser = tmp_path / "browser"
+    browser = tmp_path / browser_name
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
     browser.chmod(0o755)
     ours, theirs = os.openpty()
@@ -116,7 +124,13 @@ def test_on_a_terminal_a_browser_is_opened(folders: Folders, tmp_path: Path, wor
         os.close(theirs)
         line = os.read(ours, 1000).decode().strip()
         until(opened.exists)
-        assert opened.read_text().strip() == line
+        printed, started = (ADDRESS.fullmatch(text) for text in (line, opened.read_text().strip()))
+        assert printed
+        assert started
+        assert printed["host"] == started["host"]
+        assert printed["host"] == (build_own_name(load_secret(folders.data)) if has_own_name else "127.0.0.1")
+        # Everybody on this machine may see the words with which a program was started.
+        assert printed["token"] != started["token"]
     finally:
         process.terminate()
         assert process.wait(60) == 0
@@ -181,7 +195,12 @@ def test_a_failure_inside_is_told_in_the_terminal_without_a_traceback(tmp_path: 
 
 
 class TestSecret:
-    """The secret that cookies are made from."""
+    """The secret that the host name is made from."""
+
+    def test_it_gives_each_installation_a_name_of_its_own(self, tmp_path: Path) -> None:
+        names = [build_own_name(load_secret(tmp_path / folder)) for folder in ("one", "two", "one")]
+        assert names[0] == names[2] != names[1]
+        assert all(re.fullmatch(r"turnlog-[a-z2-7]{16}\.localhost", name) for name in names)
 
     def test_it_stays_the_same_and_is_for_us_alone(self, tmp_path: Path) -> None:
         found = load_secret(tmp_path / "new")

@@ -9,10 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.session.build import SESSION, Build, encode_lines
-from tests.web.conftest import Folders, open_indexed
+from tests.web.conftest import Folders, become_page, open_indexed
 from turnlog.web.app import build_application
 from turnlog.web.navigation.session_names import resolve_session_name
-from turnlog.web.security import RequestGuard, ServerKeys
+from turnlog.web.security import RequestGuard
+from turnlog.web.server_keys import ServerKeys
 
 ONE, TWO, NEW, SLASH = (
     f"{start}-0000-4000-8000-000000000001" for start in ("abcd0001", "abcd0002", "12345678", "99990000")
@@ -46,7 +47,7 @@ def client(folders: Folders, door: ServerKeys) -> Iterator[TestClient]:
         found = TestClient(
             RequestGuard(build_application(machine), door), "http://127.0.0.1:4747", follow_redirects=False
         )
-        found.cookies.set(door.cookie_name, door.cookie)
+        become_page(found, door)
         yield found
 
 
@@ -106,7 +107,6 @@ def test_every_address_answers_to_a_name_as_to_the_id(client: TestClient, addres
 
 @pytest.mark.parametrize("name", ["Volume%20discounts", "abcd0001", "volume", "last"])
 def test_an_action_needs_the_whole_id(client: TestClient, name: str) -> None:
-    client.headers["origin"] = "http://127.0.0.1:4747"
     refused = client.post(f"/api/s/{name}/actions/export", json={"dry_run": False, "options": {}})
     assert refused.status_code == 404
     assert "needs the whole id" in refused.json()["error"]

@@ -1,4 +1,5 @@
-"""Accepts only requests that come from the server's own pages, in the browser that was opened for it on this machine.
+"""Accepts only requests that come from the server's own pages, in the browser that was opened for it on this machine,
+and from programs that know the token of the printed address.
 
 Every request must pass these checks, in this order:
 
@@ -6,9 +7,11 @@ Every request must pass these checks, in this order:
     address, method     not too long; GET, HEAD or POST
     Sec-Fetch-Site      not cross-site or same-site, else 403: another page made the request
     Origin              absent or the server's own, else 403
-    ?token=             the one-time token of the printed address: sets the cookie and redirects without the token
-    cookie              the server's own, else 403; styles and scripts need it too
-    POST                an Origin, and JSON: a form of another page can send neither
+    ?token=             a token for one visit: gives the cookie and the page token, and redirects without the token
+    Authorization       the program token, else 403; then there is no need for a cookie
+    cookie              the server's own for this host, else 403; styles and scripts need it too
+    POST of a page      an Origin and the page token, else 403: the cookie alone changes nothing
+    POST                JSON, else 415: a form of another page can't send it
 
 Every response, including errors, gets the security headers. GET and HEAD never write. Transcripts are hostile input:
 the content security policy allows only the server's own scripts and prevents pages from loading from or sending to
@@ -17,16 +20,14 @@ another host.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
-import secrets
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LOOPBACK_HOST = "127.0.0.1"
-DEFAULT_PORT = 4747
+from turnlog.render.json_bytes import to_json_bytes
+from turnlog.web.server_keys import ServerKeys
+
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types app"
@@ -43,42 +44,16 @@ SECURITY_HEADERS = {
 }
 MAX_ADDRESS_BYTES = 4096
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
-_HOST_NAMES = ("127.0.0.1", "localhost", "[::1]")
+PAGE_TOKEN_HEADER = "x-turnlog-token"
+LAUNCH_PATH = "/api/launch"
+"""POST, for programs only: creates a launch token."""
 _OWN_PATH_PATTERN = re.compile(rb"/(?:[A-Za-z0-9._-]+/)*[A-Za-z0-9._-]*")
 _PLAIN_QUERY_PATTERN = re.compile(rb"[a-z]+=[A-Za-z0-9.-]+(?:&[a-z]+=[A-Za-z0-9.-]+)*")
-_MAX_COOKIES = 64
 
 
 class RequestRefusal(NamedTuple):
     status: int
     words: str
-
-
-class ServerKeys:
-    """A server's host names, its cookie, and its one-time token."""
-
-    def __init__(self, port: int, secret: bytes) -> None:
-        self.hosts = frozenset(f"{name}:{port}" for name in _HOST_NAMES) | (
-            frozenset(_HOST_NAMES) if port == 80 else frozenset()
-        )
-        self.cookie_name = f"turnlog-{port}"
-        self.cookie = hmac.new(secret, b"turnlog web cookie %d" % port, hashlib.sha256).hexdigest()
-        self.token = secrets.token_urlsafe(32)
-        self._is_used = False
-
-    def redeem_token(self, token: str) -> bool:
-        """Return whether a token is the printed one and has not been used yet, and mark it as used."""
-        is_right = hmac.compare_digest(token.encode(), self.token.encode())
-        opens = is_right and not self._is_used
-        self._is_used |= is_right
-        return opens
-
-    def has_cookie(self, cookies: str) -> bool:
-        for part in cookies.split(";", _MAX_COOKIES)[:_MAX_COOKIES]:
-            name, _, value = part.strip().partition("=")
-            if name == self.cookie_name and hmac.compare_digest(value.encode(), self.cookie.encode()):
-                return True
-        return False
 
 
 class RequestGuard:
@@ -103,36 +78,71 @@ class RequestGuard:
         refusal = refusal or self._check_visitor(scope, headers)
         if refusal is not None:
             await _send_refusal(refusal, scope, send)
-            return
-        await self.app(scope, receive, _add_security_headers(send))
+        elif scope["path"] == LAUNCH_PATH and scope["method"] == "POST" and "authorization" in headers:
+            body = to_json_bytes({"token": self.door.create_launch_token()})
+            await _send_response(200, [(b"content-type", b"application/json")], body, _add_security_headers(send))
+        else:
+            await self.app(scope, receive, _add_security_headers(send))
 
     async def _exchange_token(self, scope: Scope, headers: dict[str, list[str]], token: str, send: Send) -> None:
-        """Set the cookie and redirect to the same page without the token."""
-        is_known = self.door.has_cookie(";".join(headers.get("cookie", [])))
-        if scope["method"] != "GET" or not (self.door.redeem_token(token) or is_known):
+        """Give the browser its cookie and page token, and redirect to the same page without the token.
+
+        The page token is in the fragment of the new address, which browsers send to no server; the page stores it.
+        """
+        host, is_known = headers["host"][0], self._has_cookie(headers)
+        opens = scope["method"] == "GET" and self.door.redeem_token(token, has_cookie=is_known)
+        if scope["method"] != "GET" or not (opens or is_known):
             words = "This address works once; restart `turnlog web` to get a new one."
             await _send_refusal(RequestRefusal(403, words), scope, send)
             return
-        path: bytes = scope["raw_path"].partition(b"?")[0]
-        goal = path if _OWN_PATH_PATTERN.fullmatch(path) else b"/"
-        rest = b"&".join(part for part in scope["query_string"].split(b"&") if not part.startswith(b"token="))
-        if goal != b"/" and _PLAIN_QUERY_PATTERN.fullmatch(rest):
-            goal += b"?" + rest
-        cookie = f"{self.door.cookie_name}={self.door.cookie}; HttpOnly; SameSite=Strict; Path=/"
-        fields = [(b"location", goal), (b"set-cookie", cookie.encode())]
+        fields = [(b"location", _build_goal(scope))]
+        if opens:
+            cookie = f"{self.door.cookie_name}={self.door.derive_cookie(host)}; HttpOnly; SameSite=Strict; Path=/"
+            page_token = f"#turnlog-token={self.door.derive_page_token(host)}"
+            fields = [(b"location", _build_goal(scope) + page_token.encode()), (b"set-cookie", cookie.encode())]
         await _send_response(303, fields, b"", _add_security_headers(send))
 
+    def _has_cookie(self, headers: dict[str, list[str]]) -> bool:
+        return self.door.has_cookie(headers["host"][0], ";".join(headers.get("cookie", [])))
+
     def _check_visitor(self, scope: Scope, headers: dict[str, list[str]]) -> RequestRefusal | None:
-        if not self.door.has_cookie(";".join(headers.get("cookie", []))):
-            return RequestRefusal(403, "This browser has no access: open the address that `turnlog web` printed.")
-        if scope["method"] != "POST":
-            return None
-        if "origin" not in headers:
-            return RequestRefusal(403, "Changes must come from one of turnlog's own pages.")
+        if "authorization" in headers:
+            refusal = self._check_program(headers["authorization"])
+        else:
+            refusal = self._check_page(scope, headers)
+        if refusal is not None or scope["method"] != "POST":
+            return refusal
         kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
         return (
             None if kind == "application/json" else RequestRefusal(415, "Send JSON (content-type: application/json).")
         )
+
+    def _check_program(self, authorizations: list[str]) -> RequestRefusal | None:
+        scheme, _, token = authorizations[0].partition(" ")
+        if len(authorizations) == 1 and scheme.lower() == "bearer" and self.door.is_program_token(token.strip()):
+            return None
+        return RequestRefusal(403, "Wrong token: use the one in the address that `turnlog web` printed.")
+
+    def _check_page(self, scope: Scope, headers: dict[str, list[str]]) -> RequestRefusal | None:
+        if not self._has_cookie(headers):
+            return RequestRefusal(403, "This browser has no access: open the address that `turnlog web` printed.")
+        if scope["method"] != "POST":
+            return None
+        tokens = headers.get(PAGE_TOKEN_HEADER, [])
+        if "origin" not in headers or len(tokens) != 1 or not self.door.is_page_token(headers["host"][0], tokens[0]):
+            return RequestRefusal(
+                403,
+                "Changes must come from one of turnlog's own pages: open the address that `turnlog web` printed.",
+            )
+        return None
+
+
+def _build_goal(scope: Scope) -> bytes:
+    """Return the address of a request without its token; the front page if it isn't clearly one of our own."""
+    path: bytes = scope["raw_path"].partition(b"?")[0]
+    goal = path if _OWN_PATH_PATTERN.fullmatch(path) else b"/"
+    rest = b"&".join(part for part in scope["query_string"].split(b"&") if not part.startswith(b"token="))
+    return goal + b"?" + rest if goal != b"/" and _PLAIN_QUERY_PATTERN.fullmatch(rest) else goal
 
 
 def _check_origin(scope: Scope, headers: dict[str, list[str]], door: ServerKeys) -> RequestRefusal | None:
@@ -186,10 +196,14 @@ def _add_security_headers(send: Send) -> Send:
 
 
 async def _send_refusal(refusal: RequestRefusal, scope: Scope, send: Send) -> None:
-    """Send an error page that contains nothing from the request."""
-    text = f"<!doctype html><html lang=en><meta charset=utf-8><title>turnlog</title><h1>turnlog</h1><p>{refusal.words}"
-    body = b"" if scope["method"] == "HEAD" else text.encode()
-    fields = [(b"content-type", b"text/html; charset=utf-8")]
+    """Send an error that contains nothing from the request: as JSON to scripts and programs, otherwise as a page."""
+    if "application/json" in _read_headers(scope).get("accept", []):
+        body, kind = to_json_bytes({"error": refusal.words}), b"application/json"
+    else:
+        head = "<!doctype html><html lang=en><meta charset=utf-8><title>turnlog</title><h1>turnlog</h1>"
+        body, kind = f"{head}<p>{refusal.words}".encode(), b"text/html; charset=utf-8"
+    body = b"" if scope["method"] == "HEAD" else body
+    fields = [(b"content-type", kind)]
     if refusal.status == 405:
         fields.append((b"allow", ", ".join(ALLOWED_METHODS).encode()))
     await _send_response(refusal.status, fields, body, _add_security_headers(send))

@@ -19,8 +19,8 @@ from turnlog.errors import TurnlogError
 from turnlog.web.app import build_application
 from turnlog.web.background import warm_up
 from turnlog.web.machine import Machine
-from turnlog.web.security import DEFAULT_PORT as DEFAULT_PORT
-from turnlog.web.security import LOOPBACK_HOST, RequestGuard, ServerKeys
+from turnlog.web.security import RequestGuard
+from turnlog.web.server_keys import DEFAULT_PORT, LOOPBACK_HOST, ServerKeys
 
 SHUTDOWN_TIMEOUT_SECONDS = 2
 """How long open connections may continue when the server stops."""
@@ -63,9 +63,9 @@ def _bind_socket(port: int) -> ListeningSocket:
     return ListeningSocket(listener, listener.getsockname()[1], False)
 
 
-def build_launch_address(door: ServerKeys, port: int, path: str = "/") -> str:
-    """Return the address to open first; it works once."""
-    return f"http://{LOOPBACK_HOST}:{port}{path}{'&' if '?' in path else '?'}token={door.token}"
+def build_launch_address(host: str, port: int, path: str, token: str) -> str:
+    """Return an address to open first; it works once."""
+    return f"http://{host}:{port}{path}{'&' if '?' in path else '?'}token={token}"
 
 
 def serve_pages(

@@ -239,6 +239,7 @@ def test_a_server_that_starts_again_shows_the_same_heroes_without_an_entrance(
     expect(root).to_have_attribute("data-connected", "false", timeout=60_000)
     other = start(folders, "--port", str(server.port))
     try:
+        context.new_page().goto(other.address)  # only another visit with a token opens the new server
         expect(root).to_have_attribute("data-connected", "true", timeout=60_000)
         story.run_call("later", "Write", {"file_path": "/x", "content": "y"})
         wait_for_event(page, "write", session=story.name)
@@ -247,7 +248,7 @@ def test_a_server_that_starts_again_shows_the_same_heroes_without_an_entrance(
     finally:
         other.stop()
     context.close()
-    assert not [words for words in complaints if "net::ERR_" not in words]
+    assert not [words for words in complaints if "net::ERR_" not in words and "403 (Forbidden)" not in words]
 
 
 def test_a_hidden_tab_keeps_its_title_true_and_goes_on_when_it_is_seen_again(

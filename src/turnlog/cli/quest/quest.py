@@ -67,7 +67,7 @@ def _open_page(session: str | None, replay: str | None, *, demo: bool) -> None:
     """Open the page of a running server, or start one for it."""
     from turnlog.api.lookup import locate_session
     from turnlog.cli.output import print_lines, print_remark
-    from turnlog.cli.web.page_opener import PageOpener, is_server_running
+    from turnlog.cli.web.page_opener import PageOpener, find_running_server
     from turnlog.cli.web.web import run_web
 
     path = "/quest"
@@ -76,7 +76,7 @@ def _open_page(session: str | None, replay: str | None, *, demo: bool) -> None:
     elif session or replay:
         found = locate_session(session or replay or "", notify=print_remark)
         path += f"?{'session' if session else 'replay'}={found.stem}"
-    if is_server_running():
+    if find_running_server() is not None:
         print_lines([PageOpener().open(path)])
     else:
         run_web(None, None, path)

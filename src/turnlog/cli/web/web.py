@@ -18,7 +18,7 @@ from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.progress import hide_work
 from turnlog.cli.terminal import is_on_terminal
 from turnlog.store.index_file_name import build_index_name
-from turnlog.web.secret import load_secret
+from turnlog.web.own_name import load_secret
 
 if TYPE_CHECKING:
     from turnlog.web.machine import Machine
@@ -56,8 +56,10 @@ def web(port: int | None, opens: bool | None, lake: str | None) -> None:
 
 def run_web(port: int | None, opens: bool | None, path: str = "/", lake: str | None = None) -> None:
     """Serve the pages until a signal arrives; the printed address opens `path`."""
-    from turnlog.web.security import ServerKeys
-    from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
+    from turnlog.cli.web.browser import can_open_own_name
+    from turnlog.web.running_server import announce_server
+    from turnlog.web.server import build_launch_address, open_listening_socket, serve_pages
+    from turnlog.web.server_keys import DEFAULT_PORT, LOOPBACK_HOST, ServerKeys
 
     os.environ["PYTHONSAFEPATH"] = "1"  # child processes must not run programs from the starting folder
     opened = open_listening_socket(port)
@@ -65,18 +67,21 @@ def run_web(port: int | None, opens: bool | None, path: str = "/", lake: str | N
         print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog process; using port {opened.port}.")
     config = load_config()
     with opened.socket, open_machine(config) if lake is None else open_lake_machine(lake) as found:
-        door = ServerKeys(opened.port, _load_cookie_secret())
-        start = build_launch_address(door, opened.port, path)
+        keys = ServerKeys(opened.port, _load_installation_secret())
+        launches = is_on_terminal() if opens is None else opens
+        host = keys.own_name if launches and can_open_own_name() else LOOPBACK_HOST
 
         def announce_start() -> None:
-            print_lines([start])
+            print_lines([build_launch_address(host, opened.port, path, keys.program_token)])
             _flush_output()
-            if is_on_terminal() if opens is None else opens:
-                threading.Thread(target=_open_browser, args=[start], daemon=True).start()
+            # The list of processes shows the address that a browser is started with, so it has a token of its own.
+            if launches:
+                start = build_launch_address(host, opened.port, path, keys.create_launch_token())
+                threading.Thread(target=_open_page, args=[start], daemon=True).start()
 
         hide_work()
-        with keep_current(found, config):
-            serve_pages(found, opened, door, announce_start, print_remark)
+        with keep_current(found, config), announce_server(data_dir(), keys):
+            serve_pages(found, opened, keys, announce_start, print_remark)
 
 
 @contextmanager
@@ -151,8 +156,8 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
             found.close()
 
 
-def _load_cookie_secret() -> bytes:
-    """Load the cookie secret, or create a temporary one if turnlog's data folder is not writable."""
+def _load_installation_secret() -> bytes:
+    """Load the secret behind the host name, or create a temporary one if turnlog's data folder is not writable."""
     folder = data_dir()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -163,14 +168,10 @@ def _load_cookie_secret() -> bytes:
     return secrets.token_bytes(32)
 
 
-def _open_browser(start: str) -> None:
-    import webbrowser
+def _open_page(start: str) -> None:
+    from turnlog.cli.web.browser import open_in_browser
 
-    try:
-        is_open = webbrowser.open(start)
-    except (webbrowser.Error, OSError):
-        is_open = False
-    if not is_open:
+    if not open_in_browser(start):
         print_remark("Can't open a browser; open the address above yourself.")
 
 

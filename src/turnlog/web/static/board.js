@@ -1,7 +1,7 @@
 // The board: keeps every session in its column while the page is visible.
 
 import { follow } from "./follow.js";
-import { fragment } from "./fragment.js";
+import { fragment, post } from "./fragment.js";
 import { startClock, writeAges } from "./live/since.js";
 
 const MAX_CARDS = 12; // in a column of sessions that need no attention
@@ -137,8 +137,7 @@ root.querySelector(".play-demo").addEventListener("click", async ({ currentTarge
   button.disabled = true;
   note.textContent = "starting …";
   try {
-    const response = await fetch("/api/live/demo", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
-    if (!response.ok) throw new Error((await response.json()).error);
+    await post("/api/live/demo", {});
     note.textContent = "";
   } catch (error) {
     note.textContent = `This did not work: ${error.message}`;

@@ -58,8 +58,16 @@ export async function json(address, options = {}) {
   return (await sendRequest(address, "application/json", options)).json();
 }
 
+function readPageToken() {
+  try {
+    return localStorage.getItem("turnlog-token") ?? "";
+  } catch {
+    return "";
+  }
+}
+
 /** Send a JSON document, and return the one in the response. */
 export async function post(address, value, options = {}) {
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", "x-turnlog-token": readPageToken() }; // see page_token.js
   return json(address, { ...options, method: "POST", headers, body: JSON.stringify(value) });
 }

@@ -8,6 +8,7 @@ import { json, post } from "./fragment.js";
 
 const PENDING_KEY = "turnlog-pending-preferences";
 const RETRY_MS = 2000;
+const REFUSED_RETRY_MS = 30_000;
 const root = document.documentElement;
 const values = JSON.parse(root.dataset.preferences || "{}");
 const listeners = new Map();
@@ -81,11 +82,11 @@ async function send() {
     // `keepalive`: the request survives leaving the page.
     await post("/api/preferences", { set: sending }, { keepalive: true });
   } catch (error) {
-    if (error.status >= 400 && error.status < 500) console.warn(`turnlog: a choice was not kept: ${error.message}`);
-    else {
+    if (error.status === 0 || error.status === 403 || error.status >= 500) {
       pending = { ...sending, ...pending };
-      timer = setTimeout(send, RETRY_MS);
-    }
+      // A server that was restarted refuses this browser until its new address is opened.
+      timer = setTimeout(send, error.status === 403 ? REFUSED_RETRY_MS : RETRY_MS);
+    } else console.warn(`turnlog: a choice was not kept: ${error.message}`);
   }
   sending = null;
   storePending();

@@ -1,8 +1,14 @@
-"""The secret from which cookies are derived. It is stored in turnlog's data folder so that open tabs survive a
-restart."""
+"""The server's own host name, `turnlog-RANDOM.localhost`, so that no other local server shares its cookies.
+
+RANDOM is derived from a secret in turnlog's data folder. It is chosen once for each installation, so that bookmarks and
+restored tabs keep working, and other local servers can't guess it. Browsers resolve such names themselves.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import os
 import secrets
 import stat
@@ -12,6 +18,13 @@ from pathlib import Path
 from turnlog.errors import TurnlogError
 
 _SECRET_BYTES = 32
+_RANDOM_CHARS = 16
+"""80 bits, in letters and digits that host names may have."""
+
+
+def build_own_name(secret: bytes) -> str:
+    digest = hmac.new(secret, b"turnlog host name", hashlib.sha256).digest()
+    return f"turnlog-{base64.b32encode(digest).decode().lower()[:_RANDOM_CHARS]}.localhost"
 
 
 def load_secret(folder: Path) -> bytes:

@@ -47,7 +47,7 @@ def test_a_clone_is_told_with_the_command_that_resumes_it(turnlog: Turnlog, sess
     assert (done.status, done.err) == (0, "")
     new = next(path for path in session.parent.glob("*.jsonl") if path != session)
     assert done.lines[0].startswith(f"{new.stem}  Clone of question 0  (")
-    assert done.lines[1] == f"Resume it with: claude --resume {new.stem}"
+    assert done.lines[1] == f"Resume it with: cd /home/dana/webshop && claude --resume {new.stem}"
 
 
 def test_a_dry_run_writes_nothing(turnlog: Turnlog, session: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
     done = turnlog("fork", SESSION, "--at", "compaction:1")
     assert done.status == 0, done.err
     (new,) = list_forks(session.parent)
-    assert done.lines[-1] == f"Resume it with: claude --resume {new.stem}"
+    assert done.lines[-1] == f"Resume it with: cd /home/dana/webshop && claude --resume {new.stem}"
     assert done.lines[0] == "The fork continues just before compaction 1 of 1."
     assert (session.read_bytes(), session.stat().st_mtime_ns) == before
     with Session.open(new) as found:

@@ -40,7 +40,7 @@ def test_a_packed_session_is_unpacked_elsewhere_with_words_how_to_go_on(
     done = turnlog("unpack", tmp_path / "p.tar.zst", "--config", tmp_path / "there", "--project", project)
     assert done.lines == [
         f"Unpacked {SESSION}  hello  (1 file)",
-        f"Resume it in {project} with: claude --resume {SESSION}",
+        f"Resume it with: cd {project} && claude --resume {SESSION}",
     ]
     again = turnlog("unpack", tmp_path / "p.tar.zst", "--config", tmp_path / "there", "--project", project)
     assert again.lines == [f"Already here: {SESSION}  hello"]

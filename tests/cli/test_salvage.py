@@ -104,7 +104,7 @@ def test_a_session_can_be_made_of_the_prompts_with_notes_for_the_answers(turnlog
     assert done.status == 0
     (path,) = sessions(home)
     assert path.parent.name == "-home-dana-shop"
-    assert done.lines[1] == f"Resume it with: claude --resume {path.stem}"
+    assert done.lines[1] == f"Resume it with: cd /home/dana/shop && claude --resume {path.stem}"
     with Session.open(path) as session:
         lost = f"A [The answer is lost. The transcript of session {GONE} is gone; turnlog rebuilt this one"
         texts = describe_resumed(session)

@@ -93,7 +93,7 @@ def test_a_turn_has_prompt_answers_calls_results_and_outcome(turnlog: Turnlog, m
     build.result("c2", "gone", error=True)
     build.answer("That is all.")
     build.system("turn_duration", durationMs=83_000)
-    assert show(turnlog, machine, build)[7:] == [
+    assert show(turnlog, machine, build)[8:] == [
         "> look around",
         "  ● Bash ls (+1 line)",
         "    → a (+2 lines)",
@@ -110,7 +110,7 @@ def test_thinking_is_told_on_request_only(turnlog: Turnlog, machine: Machine) ->
     build.answer({"type": "thinking", "thinking": "hmm\nwell"}, {"type": "thinking", "thinking": ""}, "Yes.")
     assert not any("hmm" in line for line in show(turnlog, machine, build))
     told = show(turnlog, machine, build, "--thinking")
-    assert told[8:11] == ["  ~ hmm", "  ~ well", "  ~ (thinking, not recorded)"]
+    assert told[9:12] == ["  ~ hmm", "  ~ well", "  ~ (thinking, not recorded)"]
 
 
 def test_long_texts_are_shortened_unless_all_is_wanted(turnlog: Turnlog, machine: Machine) -> None:
@@ -135,7 +135,7 @@ def test_context_of_the_editor_is_one_line_beside_the_prompt(turnlog: Turnlog, m
     build = Build()
     build.prompt("<ide_opened_file>The user opened\ncart.py</ide_opened_file>\nWhy?")
     build.answer("So.")
-    assert show(turnlog, machine, build)[7:10] == ["  [ide_opened_file] The user opened cart.py", "> Why?", "  So."]
+    assert show(turnlog, machine, build)[8:11] == ["  [ide_opened_file] The user opened cart.py", "> Why?", "  So."]
 
 
 def test_what_was_typed_meanwhile_stands_where_it_was_taken_up(turnlog: Turnlog) -> None:

@@ -425,7 +425,7 @@ def test_a_message_is_copied_as_markdown_and_the_command_to_resume_too(page: Pag
     page.keyboard.press("Home")
     page.get_by_role("button", name="Copy claude --resume").click()
     expect(page.locator(".session-note")).to_have_text("Copied.")
-    assert read_clipboard(page) == f"claude --resume {LONG}"
+    assert read_clipboard(page) == f"cd /home/dana/webshop && claude --resume {LONG}"
 
 
 def test_times_are_dates_or_how_long_ago(page: Page) -> None:

@@ -27,7 +27,8 @@ from turnlog.edit.illnesses.verdict import PORTABLE_LOSSES, check_resumes
 from turnlog.edit.session_target import find_target
 from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.entries.atomic_file import create_file
-from turnlog.entries.peek import read_best_title
+from turnlog.entries.peek import peek_safely, read_best_title
+from turnlog.entries.resume_command import build_resume_command, find_resume_folder
 from turnlog.errors import TurnlogError, Unreadable, UsageError
 from turnlog.session.session import Session
 
@@ -84,6 +85,8 @@ class SessionCopy(Struct, frozen=True):
     """The size of the incomplete last line of the source, which was left out."""
     left_out: tuple[Path, ...]
     """Links among the source's files; they are not followed."""
+    resume: str
+    """The command that resumes it in its folder."""
     source: SourceSession
 
 
@@ -167,8 +170,18 @@ class ForkResult(Struct, frozen=True):
 def to_session_copy(clone: ClonedSession) -> SessionCopy:
     """Convert the writer's result to the public type."""
     source = SourceSession(clone.source.session_id, clone.source.path)
+    ends = peek_safely(str(clone.path))
+    folder = find_resume_folder(clone.path, [cwd for cwd in (ends.cwd, ends.last_cwd) if cwd])
     return SessionCopy(
-        clone.session_id, clone.path, clone.title, clone.size, clone.files, clone.torn_bytes, clone.left_out, source
+        clone.session_id,
+        clone.path,
+        clone.title,
+        clone.size,
+        clone.files,
+        clone.torn_bytes,
+        clone.left_out,
+        build_resume_command(clone.session_id, folder),
+        source,
     )
 
 

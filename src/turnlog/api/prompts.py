@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.api.lookup import Notify
+from turnlog.entries.resume_command import build_resume_command
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.session.clock import to_iso_time
 
@@ -275,16 +276,8 @@ def _build_prompt(place: PromptPlace, text: str, turns: _TurnFacts, redactor: Re
         calls=None if fact is None else fact.calls,
         cost_usd=None if fact is None else fact.cost_usd,
         gone=place.is_gone,
-        resume=build_resume_command(place.cwd, place.uuid),
+        resume=build_resume_command(place.uuid, place.cwd),
     )
-
-
-def build_resume_command(cwd: str | None, session_id: str) -> str:
-    """Return the command that resumes a session in its folder."""
-    from shlex import quote
-
-    command = f"claude --resume {session_id}"
-    return f"cd {quote(cwd)} && {command}" if cwd else command
 
 
 def _to_utc(seconds: int) -> Any:

@@ -22,6 +22,7 @@ from turnlog.edit.illnesses.lost_transcripts import (
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import list_session_files
 from turnlog.entries.patch import encode_json_line
+from turnlog.entries.resume_command import build_resume_command
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
 from turnlog.session.clock import to_iso_time
 from turnlog.store.archive.archive import Archive
@@ -89,6 +90,8 @@ class SalvagedSession(Struct, frozen=True):
     session_id: str
     path: str
     prompts: int
+    resume: str
+    """The command that resumes it in its folder."""
 
 
 def list_lost_sessions(config: Config | None = None) -> LostSessionList:
@@ -127,7 +130,8 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
     create_transcript(path, (encode_json_line(row) + b"\n" for row in rows), root=item.config_dir / "projects")
-    return SalvagedSession(name, str(path), len(select_prompts(item.typed)))
+    resume = build_resume_command(name, item.project)
+    return SalvagedSession(name, str(path), len(select_prompts(item.typed)), resume)
 
 
 def describe_whole_copy(session_id: str, place: str | None) -> str | None:

@@ -63,7 +63,7 @@ def describe_copy(copy: SessionCopy) -> Iterator[str]:
     """Describe a new session and how to resume it."""
     size = f"{format_size(copy.bytes)}{describe_file_count(copy.files)}"
     yield f"{copy.session_id}  {to_visible_line(copy.title)}  ({size})"
-    yield f"Resume it with: claude --resume {copy.session_id}"
+    yield f"Resume it with: {to_visible_line(copy.resume)}"
 
 
 def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:

@@ -21,6 +21,7 @@ from turnlog.entries.layout import (
     list_project_folders,
     list_project_sessions,
 )
+from turnlog.entries.resume_command import find_resume_folder
 from turnlog.live.client_watch import ClientWatch, Clock, SystemClock, read_mtime_ns
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.processes import Processes
@@ -219,11 +220,12 @@ class Board:
     def _build_row(self, watched: _WatchedSession, now: float) -> BoardRow:
         file, fold = watched.file, watched.fold
         state, signs = watched.judge(now, self.clients)
+        folder = find_resume_folder(Path(file.file), [cwd for cwd in (fold.cwd, watched.cwd) if cwd])
         return BoardRow(
             file.file,
             file.session_id,
             watched.title,
-            fold.cwd or watched.cwd or file.project_dir.name,
+            folder or file.project_dir.name,
             fold.git_branch,
             choose_column(state, datetime.fromtimestamp(now, UTC), signs),
             state,

@@ -12,6 +12,7 @@ from typing import Any
 from turnlog.entries.entry import Entry
 from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import BytesSource, Transcript
+from turnlog.entries.resume_command import build_resume_command, find_resume_folder
 from turnlog.entries.titles import SessionTitles
 from turnlog.session import agents as agents_view
 from turnlog.session import calls as calls_view
@@ -318,6 +319,12 @@ class Session:
     def folders(self) -> list[str]:
         """The working folders, in order of first use."""
         return overview.list_distinct(entry.cwd for entry in self.entries)
+
+    @property
+    def resume_command(self) -> str | None:
+        """The command that resumes the session in its folder."""
+        name = self.session_id
+        return build_resume_command(name, find_resume_folder(self.path, self.folders)) if name else None
 
     @cached_property
     def files(self) -> list[TouchedFile]:

@@ -200,6 +200,8 @@ class SessionSummary(Struct, frozen=True):
     models: list[str]
     cwd: str | None
     folders: list[str]
+    resume: str | None
+    """The command that resumes the session in its folder."""
     git_branches: list[str]
     started: str | None
     ended: str | None
@@ -231,6 +233,7 @@ def summarize_session(session: Session) -> SessionSummary:
         models=session.models,
         cwd=session.folders[-1] if session.folders else None,
         folders=session.folders,
+        resume=session.resume_command,
         git_branches=session.git_branches,
         started=started,
         ended=ended,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from turnlog.api.lookup import shorten_ids
 from turnlog.cli import time_format
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line
+from turnlog.entries.resume_command import build_resume_command
 from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
@@ -95,9 +95,7 @@ def render_restored_sessions(done: RestoredSessions, elsewhere: str | None = Non
         for file in session.files:
             if file.copy:
                 yield f"  {make_visible(str(file.path))} was replaced; a copy is in {make_visible(str(file.copy))}"
-        folder = f"cd {make_visible(quote(session.cwd))} && " if session.cwd else ""
-        place = f"CLAUDE_CONFIG_DIR={make_visible(quote(elsewhere))} " if elsewhere else ""
-        yield f"  {folder}{place}claude --resume {session.session_id}"
+        yield f"  {make_visible(build_resume_command(session.session_id, session.cwd, elsewhere))}"
 
 
 def render_verification(found: ArchiveVerification) -> Iterator[str]:

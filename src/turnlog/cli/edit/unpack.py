@@ -97,6 +97,7 @@ def _render_contents(found: PackageContents) -> Iterator[str]:
 
 def _render_unpacked(done: UnpackedSessions) -> Iterator[str]:
     from turnlog.cli.terminal import make_visible, to_visible_line
+    from turnlog.entries.resume_command import build_resume_command
     from turnlog.render.figures import format_count
 
     for item in done.sessions:
@@ -110,4 +111,4 @@ def _render_unpacked(done: UnpackedSessions) -> Iterator[str]:
         if done.dry_run:
             yield from (f"  {target.state:<5} {make_visible(str(target.path))}" for target in item.files)
         else:
-            yield f"Resume it in {make_visible(item.project)} with: claude --resume {item.session_id}"
+            yield f"Resume it with: {make_visible(build_resume_command(item.session_id, item.project))}"

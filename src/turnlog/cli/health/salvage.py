@@ -183,4 +183,4 @@ def _write_session(session: str, config: Config) -> None:
     each = ", each" if salvaged.prompts > 1 else ""
     count = format_count(salvaged.prompts, "prompt")
     print_lines([to_visible_line(f"Wrote {salvaged.path}: {count}{each} with a note that its answer is lost.")])
-    print_lines([to_visible_line(f"Resume it with: claude --resume {salvaged.session_id}")])
+    print_lines([to_visible_line(f"Resume it with: {salvaged.resume}")])

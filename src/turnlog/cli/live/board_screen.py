@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +15,7 @@ from turnlog.cli.live.live_area import LiveArea, measure_terminal
 from turnlog.cli.live.session_table import COLUMN_TITLES, EMPTY_BOARD_LINES, render_session
 from turnlog.cli.terminal import TerminalScreen, detect_screen, to_visible_line
 from turnlog.cli.web.page_opener import PageOpener
+from turnlog.entries.resume_command import build_resume_command
 
 _KEY_HELP = "↑↓ choose   Enter open in the browser   c copy the resume command   q quit"
 _SHORT_KEY_HELP = "↑↓  Enter open  c copy  q quit"
@@ -110,7 +110,8 @@ class BoardScreen:
 
     def _copy_command(self, session: BoardSession) -> None:
         """Copy the command through the terminal (OSC 52), and print it, since not every terminal allows that."""
-        command = build_resume_command(session)
+        folder = session.project if Path(session.project).is_absolute() else None
+        command = build_resume_command(session.session_id, folder)
         encoded = base64.b64encode(command.encode("utf-8", "replace")).decode()
         _write(f"\x1b]52;c;{encoded}\x07")
         self._area.update([to_visible_line(command)], self._render())
@@ -162,12 +163,6 @@ def _choose_visible(blocks: list[list[str]], place: int, rows: int) -> list[str]
     lines = [line for block in blocks[first : last + 1] for line in block]
     hidden = len(blocks) - (last - first + 1)
     return lines[:rows] + ([f"… {hidden} more"] if hidden else [])
-
-
-def build_resume_command(session: BoardSession) -> str:
-    """Return the command that resumes a session in Claude Code, in its folder."""
-    command = f"claude --resume {session.session_id}"
-    return f"cd {shlex.quote(session.project)} && {command}" if Path(session.project).is_absolute() else command
 
 
 def _write(text: str) -> None:

@@ -24,6 +24,8 @@ def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[
         _describe_client(session),
         ", ".join(to_visible_line(model) for model in session.models),
     )
+    if session.resume_command and not _describe_demo(session):
+        yield to_visible_line(f"Resume: {session.resume_command}")
     yield _join_parts(*_list_counts(session))
     yield from _describe_damage(session)
     yield from render_usage_lines(session.usage, session.client_totals)

@@ -27,7 +27,7 @@ from turnlog.entries.history import split_history
 from turnlog.entries.layout import is_session_id, scan_folder
 from turnlog.entries.path_escapes import escape_path
 from turnlog.entries.peek import complete_titles, peek_safely
-from turnlog.entries.slug import make_slug
+from turnlog.entries.resume_command import find_resume_folder
 from turnlog.errors import UsageError
 
 _MAX_TITLE_CHARS = 200
@@ -97,9 +97,8 @@ def _make_package_name(path: Path, config_dir: Path) -> str:
 
 def _find_project_folder(target: SessionTarget, *folders: str | None) -> str | None:
     """Return the working directory that the session's folder is named after, or else the first one in its entries."""
-    known = [folder for folder in folders if folder]
-    matching = [folder for folder in known if make_slug(folder) == target.path.parent.name]
-    return _to_valid_text([*matching, *known][0]) if known else None
+    folder = find_resume_folder(target.path, [folder for folder in folders if folder])
+    return None if folder is None else _to_valid_text(folder)
 
 
 def _to_valid_text(text: str) -> str:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.demo import is_demo
+from turnlog.entries.resume_command import build_resume_command, find_resume_folder
 from turnlog.errors import NotFound
 from turnlog.render.client_totals import describe_client_totals
 from turnlog.render.html_escape import escape_to_markup
@@ -134,7 +135,14 @@ def show_session(request: Request) -> Response:
         branches=list_branch_choices(head, transcript.timeline.get_branch(transcript.leaf).leaf),
         is_made_up=is_demo(transcript.session.path),
         client_totals=list(describe_client_totals(head.client_totals)),
+        resume=_build_resume_command(transcript),
     )
+
+
+def _build_resume_command(transcript: TranscriptView) -> str:
+    session, folders = transcript.session, transcript.head.folders
+    known = folders or ([session.cwd] if session.cwd else [])
+    return build_resume_command(session.uuid, find_resume_folder(session.path, known))
 
 
 def choose_title(transcript: TranscriptView) -> str:

@@ -241,6 +241,16 @@ def test_questions_show_what_was_chosen_and_what_was_said_instead() -> None:
     assert text_of(found) == "Which? ○A the first ●B (chosen) ●none of them custom answer"
 
 
+def test_a_question_is_called_unanswered_only_when_its_call_has_ended() -> None:
+    """While the client waits for the answer, the card must not contradict the state beside it."""
+    choice = cards.QuestionChoice("Which?", (("A", ""),), ())
+    ended, is_open = (
+        html().write_section(cards.QuestionsSection((choice,), has_result)) for has_result in (True, False)
+    )
+    assert text_of(ended) == "Which? ○A no answer"
+    assert text_of(is_open) == "Which? ○A"
+
+
 def test_a_checklist_shows_states_and_changes() -> None:
     tasks = (
         cards.ChecklistTask("one", "completed"),

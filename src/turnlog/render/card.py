@@ -132,6 +132,8 @@ class QuestionsSection(Struct, frozen=True, tag_field="section", tag="questions"
     """Questions for the user."""
 
     choices: tuple[QuestionChoice, ...]
+    has_result: bool = True
+    """Whether the call has ended; until then, nobody knows whether there will be answers."""
 
 
 class AgentSection(Struct, frozen=True, tag_field="section", tag="agent"):

@@ -291,7 +291,7 @@ class SectionWriter:
             (choice, [answer for answer in choice.answers if answer not in {label for label, _ in choice.options}])
             for choice in section.choices
         ]
-        return self._render("questions.html", choices=choices)
+        return self._render("questions.html", choices=choices, has_result=section.has_result)
 
     def _agent(self, section: cards.AgentSection) -> Markup:
         inside = self._transcript(section.agent_id) if self._transcript else None

@@ -25,7 +25,7 @@ def build_question_parts(work: CardSource) -> CardParts:
     chosen = any(choice.answers for choice in choices)
     notes = list(_show_notes(work.record.get("annotations")))
     return CardParts(
-        (QuestionsSection(choices),),
+        (QuestionsSection(choices, work.outcome != "unanswered"),),
         show_outcome(work, lambda work: notes if chosen else show_result(work)),
         [to_short_line(", ".join(choices[0].answers), 60)] if len(choices) == 1 and choices[0].answers else [],
     )

@@ -2,7 +2,7 @@
 
 import { follow } from "./follow.js";
 import { fragment, post } from "./fragment.js";
-import { startClock, writeAges } from "./live/since.js";
+import { showConnection, startClock, writeAges } from "./live/since.js";
 
 const MAX_CARDS = 12; // in a column of sessions that need no attention
 const FOLDED = new Set(["idle", "ended"]);
@@ -162,11 +162,7 @@ follow("/api/live/updates", {
       update();
     },
   },
-  onStatus: (isConnected) => {
-    const link = root.querySelector(".link");
-    link.dataset.connected = isConnected;
-    link.textContent = isConnected ? "following" : "reconnecting …";
-  },
+  onStatus: (isConnected) => showConnection(root, isConnected),
 });
 update();
 startClock(root);

@@ -2,7 +2,7 @@
 
 import { follow } from "./follow.js";
 import { Lines } from "./live/lines.js";
-import { startClock, writeAges } from "./live/since.js";
+import { showConnection, startClock, writeAges } from "./live/since.js";
 import { watchAgents } from "./session/agents.js";
 import { copyItem, watchCopies } from "./session/copy.js";
 import { watchRaw } from "./session/raw.js";
@@ -190,10 +190,7 @@ follow(`/api/s/${root.dataset.ref}/updates`, {
     agent: onAgent,
     gone: ({ stream }) => stream || onDeleted(),
   },
-  onStatus: (isConnected) => {
-    one(".link").dataset.connected = isConnected;
-    one(".link").textContent = isConnected ? "following" : "reconnecting …";
-  },
+  onStatus: (isConnected) => showConnection(root, isConnected),
 });
 
 watchAgents(root);

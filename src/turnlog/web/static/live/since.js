@@ -1,4 +1,4 @@
-// Shows how long something has lasted, updated every second.
+// Shows how long something has lasted, updated every second while the server is there, and whether it is there.
 
 export function formatElapsed(seconds) {
   if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
@@ -15,7 +15,17 @@ export function writeAges(root) {
   }
 }
 
+/** Say whether the page hears from the server; without it, nobody knows what goes on, so the page stands still. */
+export function showConnection(root, isConnected) {
+  const link = root.querySelector(".link");
+  const wasConnected = root.dataset.connected;
+  root.dataset.connected = link.dataset.connected = isConnected;
+  if (isConnected) link.textContent = "following";
+  else if (wasConnected !== "false") link.textContent = `not connected since ${new Date().toLocaleTimeString()}; reconnecting …`;
+  if (isConnected) writeAges(root);
+}
+
 export function startClock(root) {
   writeAges(root);
-  setInterval(() => document.hidden || writeAges(root), 1000);
+  setInterval(() => document.hidden || root.dataset.connected === "false" || writeAges(root), 1000);
 }

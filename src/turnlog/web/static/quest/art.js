@@ -41,6 +41,8 @@ export class Art {
     this.base = base;
     this.layout = layout;
     this.images = images;
+    /** Called when a sheet has arrived that a picture lacked. */
+    this.onLoad = () => {};
     this.memory = new Map();
     this.words = new Map();
     this.inks = new Map();
@@ -58,8 +60,15 @@ export class Art {
     if (!this.images.has(name)) {
       this.images.set(name, null);
       loadImage(`${this.base}/${name}`).then(
-        (image) => this.images.set(name, image),
-        () => setTimeout(() => this.images.delete(name), RETRY_MS),
+        (image) => {
+          this.images.set(name, image);
+          this.onLoad();
+        },
+        () =>
+          setTimeout(() => {
+            this.images.delete(name);
+            this.onLoad();
+          }, RETRY_MS),
       );
     }
     return this.images.get(name);

@@ -5,6 +5,7 @@ import { loadArt } from "./art.js";
 import { findChest, isOnChest } from "./cast.js";
 import { bindControls, parseBiome, press, showSessions } from "./controls.js";
 import { Script, followStream } from "./feed.js";
+import { EMPTY_FPS, FrameTimer, MOVING_FPS, STANDING_FPS, describePicture, isMoving } from "./frame_timer.js";
 import { readChoices, saveChoice } from "./preferences.js";
 import { Screen } from "./screen.js";
 import { findHeroAt } from "./stage.js";
@@ -32,12 +33,21 @@ let wardrobe = null;
 let chestShow = null;
 let last = 0;
 let isDirty = true;
+/** What the latest picture without motion showed. */
+let picture = "";
+const frames = new FrameTimer(showFrame);
 /** Whether it is known who is there. */
 let isKnown = Boolean(demo || replay);
 let state = createWorld({ biome: parseBiome(choices.biome), follow: session || null, seed: 1 + (Date.now() % 65536), minute: readMinute(new Date()) });
 
 function readMinute(date) {
   return date.getHours() * 60 + date.getMinutes();
+}
+
+/** Show a frame soon: something has changed. */
+function redraw() {
+  isDirty = true;
+  frames.wake();
 }
 
 let noteTimer = 0;
@@ -56,7 +66,6 @@ function pass(now) {
   const dt = Math.max(0, Math.round(now) - last) / 1000;
   last = Math.round(now);
   if (isPaused) return;
-  isDirty = true;
   if (!script) state = step(state, null, dt * speed);
   else if (!script.isOver) playScript(dt * speed);
   else state = step(state, null, dt);
@@ -77,7 +86,7 @@ function receive(event) {
 
 /** What happens beside the world: a line, a sound, a chest, the title of the tab. */
 function noteEvent(event) {
-  isDirty = true;
+  redraw();
   isKnown ||= event.game === "snapshot";
   twin.add(event, state);
   sound?.play(event.game);
@@ -97,7 +106,7 @@ function addLocalChest(chest, level) {
 
 function applyProfile(profile) {
   state = step(state, { game: "profile", profile }, 0);
-  isDirty = true;
+  redraw();
   showProblem();
   showParty();
 }
@@ -146,14 +155,14 @@ function formatTime(seconds) {
 function setPaused(isOn) {
   pass(performance.now());
   isPaused = isOn;
-  isDirty = true;
+  redraw();
   press(one("[data-act=pause]"), isOn);
 }
 
 function jumpTo(at) {
   if (!script) return;
   state = script.seek(state, at);
-  isDirty = true;
+  redraw();
   twin.refill(script.events.slice(0, script.next), state);
   showPlace();
   showParty();
@@ -166,7 +175,7 @@ function setSpeed(value) {
 
 function setCalm(isOn) {
   isCalm = isOn;
-  isDirty = true;
+  redraw();
   press(one("[data-act=motion]"), isOn);
 }
 
@@ -210,7 +219,7 @@ const actions = {
     setPaused(true);
     if (script && !script.isOver) playScript(FRAME_SECONDS);
     else state = step(state, null, FRAME_SECONDS);
-    isDirty = true;
+    redraw();
   },
   "step-back"() {
     setPaused(true);
@@ -224,12 +233,12 @@ const actions = {
   setBiome(biome) {
     state = step(state, { game: "choose", biome }, 0);
     saveChoice("biome", biome);
-    isDirty = true;
+    redraw();
   },
   follow(name) {
     state = step(state, { game: "choose", follow: name }, 0);
     one("[name=follow]").value = name ?? "";
-    isDirty = true;
+    redraw();
   },
   sound: switchSound,
   motion() {
@@ -256,6 +265,7 @@ const [art, plan] = await Promise.all([
   throw error;
 });
 const screen = new Screen(one("canvas"), one(".stage"), art);
+art.onLoad = redraw;
 const getProfile = () => state.profile;
 bindControls(root, actions);
 setCalm(isCalm);
@@ -306,13 +316,21 @@ document.addEventListener("fullscreenchange", () => {
 });
 motion.addEventListener("change", () => setCalm(motion.matches));
 
+/** Let the time since the last frame pass, and draw; return how many frames a second are enough now. */
 function showFrame(now) {
   const begin = performance.now();
   pass(now);
-  if (isDirty) screen.draw(state, { calm: isCalm, isKnown });
-  isDirty = !isPaused;
-  screen.note(performance.now() - begin);
-  requestAnimationFrame(showFrame);
+  const before = picture;
+  picture = isCalm ? describePicture(state) : "";
+  if (isDirty || (isCalm ? picture !== before : !isPaused)) {
+    isDirty = false;
+    screen.draw(state, { calm: isCalm, isKnown });
+    screen.note(performance.now() - begin);
+  }
+  if (isPaused) return 0;
+  const isHurried = script && !script.isOver && speed > 1;
+  if (!isCalm && (isHurried || isMoving(state))) return MOVING_FPS;
+  return state.party.length || script ? STANDING_FPS : EMPTY_FPS;
 }
 
 // For tests and benchmarks: what the world is like, and a way to let something happen in it.
@@ -337,4 +355,4 @@ screen.draw(state, { calm: isCalm, isKnown });
 root.dataset.ready = "true";
 performance.mark("quest-first-frame");
 if (!plan) beginStream();
-requestAnimationFrame(showFrame);
+frames.start();

@@ -10,7 +10,7 @@ export class Screen {
     this.canvas = canvas;
     this.box = box;
     this.art = art;
-    this.context = canvas.getContext("2d");
+    this.context = canvas.getContext("2d", { alpha: false });
     /** Milliseconds that the latest frames cost, script and drawing together. */
     this.costs = [];
     this.scale = 0;

@@ -5,6 +5,7 @@ import { on } from "../keys.js";
 import { ANIMATIONS, FRAMES_PER_SECOND, TICKS_PER_SECOND, frameOf } from "./animations.js";
 import { createCanvas, loadArt } from "./art.js";
 import { press } from "./controls.js";
+import { FrameTimer, MOVING_FPS, STANDING_FPS } from "./frame_timer.js";
 import { Screen } from "./screen.js";
 import { createWorld, step } from "./world.js";
 
@@ -84,7 +85,7 @@ function showFrame(now) {
   if (!isPaused) ticks += Math.round(((now - last) / 1000) * TICKS_PER_SECOND * Number(field("speed").value) * 100) / 100;
   last = now;
   drawAll();
-  requestAnimationFrame(showFrame);
+  return isPaused || field("calm").checked ? STANDING_FPS : MOVING_FPS;
 }
 
 function drawAll() {
@@ -162,4 +163,4 @@ root.studio = { buildState };
 drawStrip();
 drawAll();
 root.dataset.ready = "true";
-requestAnimationFrame(showFrame);
+new FrameTimer(showFrame).start();

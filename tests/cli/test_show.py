@@ -71,9 +71,9 @@ def test_the_head_says_what_when_where_and_how_much(turnlog: Turnlog) -> None:
 
 
 def test_the_head_says_how_far_the_counts_can_be_believed(turnlog: Turnlog) -> None:
-    assert (
-        "Output tokens: 10 with only a placeholder, so far too low (of 10 messages)." in turnlog("show", "b7bd55c1").out
-    )
+    shown = turnlog("show", "b7bd55c1").out
+    assert "Output tokens: 10 with only a placeholder, so far too low (of 10 messages, sub-agents included)." in shown
+    assert "2 turns · 8 messages · 8 calls · 1 sub-agent, not counted here" in shown
     assert "1 counted before the answer was complete, so too low" in turnlog("show", "be21728e").out
 
 

@@ -28,7 +28,7 @@ def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[
         yield to_visible_line(f"Resume: {session.resume_command}")
     yield _join_parts(*_list_counts(session))
     yield from _describe_damage(session)
-    yield from render_usage_lines(session.usage, session.client_totals)
+    yield from render_usage_lines(session.usage, session.client_totals, has_agents=bool(session.agents))
 
 
 def _join_parts(*parts: str) -> str:
@@ -67,9 +67,10 @@ def _list_counts(session: Session) -> Iterator[str]:
     yield format_count(len(session.turns), "turn")
     yield format_count(len(session.messages), "message")
     yield format_count(len(session.calls), "call") + (f" ({', '.join(told)})" if told else "")
-    for number, noun in ((len(session.agents), "sub-agent"), (len(session.compactions), "compaction")):
-        if number:
-            yield format_count(number, noun)
+    if session.agents:
+        yield f"{format_count(len(session.agents), 'sub-agent')}, not counted here"
+    if session.compactions:
+        yield format_count(len(session.compactions), "compaction")
     if session.graph.branches:
         yield f"{len(session.graph.leaves):,} branches"
 
@@ -81,20 +82,21 @@ def _describe_damage(session: Session) -> Iterator[str]:
         yield f"{format_count(damaged, 'line')} can't be read; `turnlog check` lists them"
 
 
-def render_usage_lines(usage: Usage, client: ClientTotals | None) -> Iterator[str]:
-    """Describe the tokens and cost, and how reliable they are."""
+def render_usage_lines(usage: Usage, client: ClientTotals | None, *, has_agents: bool) -> Iterator[str]:
+    """Describe the tokens and cost, which include those of sub-agents, and how reliable they are."""
     messages = sum(usage.quality.values())
+    scope = ", sub-agents included" if has_agents else ""
     if usage.quality["missing"] == messages:
         if messages:
-            yield f"Tokens: not recorded on any of {format_count(messages, 'message')}"
+            yield f"Tokens: not recorded on any of {format_count(messages, 'message')}{scope}"
         return
     doubts = list(_list_doubts(usage))
-    yield f"Tokens: {format_usage_tokens(usage)} · {list_price(usage.cost_usd, usage.unpriced_tokens)}" + (
-        "" if doubts else _describe_certainty(client)
-    )
+    price = list_price(usage.cost_usd, usage.unpriced_tokens)
+    certainty = "" if doubts else _describe_certainty(client)
+    yield f"Tokens{scope}: {format_usage_tokens(usage)} · {price}{certainty}"
     yield from map(to_visible_line, describe_client_totals(client))
     if doubts:
-        yield f"Output tokens: {'; '.join(doubts)} (of {format_count(messages, 'message')})."
+        yield f"Output tokens: {'; '.join(doubts)} (of {format_count(messages, 'message')}{scope})."
 
 
 def _describe_certainty(client: ClientTotals | None) -> str:

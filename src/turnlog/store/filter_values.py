@@ -36,6 +36,14 @@ def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
     return ScopeMatch([], _suggest_names(value, names))
 
 
+def list_names(db: apsw.Connection, kind: str) -> list[str]:
+    """List the tools or models that a person can choose; texts of the client itself are no model's."""
+    from turnlog.session.usage.prices import SYNTHETIC_MODEL
+
+    rows = db.execute("SELECT text FROM name WHERE kind = ? ORDER BY text", (kind,))
+    return [name for (name,) in rows if name != SYNTHETIC_MODEL]
+
+
 def match_projects(db: apsw.Connection, value: str) -> ScopeMatch:
     """Find the projects in or below a folder, or those whose folder name contains the value."""
     rows: list[Any] = db.execute(

@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 import apsw
 
+from turnlog.store.project_folders import choose_project_path
+
 MAX_TREE_DEPTH = 50
 """Deeper sessions become siblings of their parent: people could not follow them, and some JSON readers would fail."""
 
@@ -152,8 +154,9 @@ def build_project_trees(
     origins = _find_origins(rows, copies)
     nodes = {row.file: _build_node(row, origins.get(row.file), homes, archived) for row in rows}
     groups: defaultdict[str, list[FamilyNode]] = defaultdict(list)
+    paths = _find_project_paths(rows)
     for node in nodes.values():
-        groups[_find_project_path(node.row, homes)].append(node)
+        groups[_find_project_path(node.row, homes, paths)].append(node)
     projects = [_grow_project_tree(path, members, nodes) for path, members in groups.items()]
     return sorted(projects, key=lambda project: (project.ended or "", project.path), reverse=True)
 
@@ -165,11 +168,19 @@ def _build_node(
     return FamilyNode(row, origin, home.name if home else None, row.session_id in archived)
 
 
-def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree]) -> str:
-    if row.cwd is None:
-        return row.folder
-    home = homes.get(row.cwd)
-    return home.repository if home else row.cwd
+def _find_project_paths(rows: Sequence[FamilyRow]) -> dict[str, str]:
+    """Find the working folders of the projects of sessions that name none."""
+    cwds: dict[str, set[str]] = {row.folder: set() for row in rows if row.cwd is None}
+    for row in rows:
+        if row.cwd is not None and row.folder in cwds:
+            cwds[row.folder].add(row.cwd)
+    return {folder: choose_project_path(folder, known) for folder, known in cwds.items()}
+
+
+def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree], paths: Mapping[str, str]) -> str:
+    cwd = paths[row.folder] if row.cwd is None else row.cwd
+    home = homes.get(cwd)
+    return home.repository if home else cwd
 
 
 def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int, FamilyNode]) -> ProjectTree:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.project_folders import load_project_path
 
 _PROMPT_KIND = list(TEXT_KINDS).index("prompt")
 _PLACE_QUERY = """
@@ -32,7 +33,7 @@ class PromptPlace(NamedTuple):
     title: str | None
     cwd: str | None
     folder: str
-    """The project's folder below `projects`."""
+    """The project's folder: without `cwd`, where other sessions of it started or, if unknown, below `projects`."""
     is_gone: bool
 
     @property
@@ -55,5 +56,7 @@ def list_prompt_places(
         which += f" AND text.time >= {int(since)}"
     if until is not None:
         which += f" AND text.time < {int(until)}"
-    rows = db.execute(_PLACE_QUERY.format(which=which), (_PROMPT_KIND,))
-    return [PromptPlace._make(row) for row in rows]
+    rows = db.execute(_PLACE_QUERY.format(which=which), (_PROMPT_KIND,)).fetchall()
+    places = [PromptPlace._make(row) for row in rows]
+    paths = {folder: load_project_path(db, folder) for folder in {item.folder for item in places if not item.cwd}}
+    return [item if item.cwd else item._replace(folder=paths[item.folder]) for item in places]

@@ -10,6 +10,8 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
+from turnlog.store.project_folders import load_project_path
+
 _PATH_SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -18,7 +20,7 @@ class SearchedSession(Struct):
 
     uuid: str
     folder: str
-    """The folder of the project below `projects`."""
+    """The project's folder: without `cwd`, where other sessions of it started or, if unknown, below `projects`."""
     path: str | None = None
     """The main file."""
     cwd: str | None = None
@@ -54,4 +56,7 @@ def load_searched_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[
             session.path, session.cwd, session.started, session.ended = path, cwd, started, ended
             session.is_gone = gone is not None
             session.title = title
+    for session in sessions.values():
+        if session.cwd is None:
+            session.folder = load_project_path(db, session.folder)
     return sessions

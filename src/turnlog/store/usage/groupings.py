@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from turnlog.errors import UsageError
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import ClockStretch, TimeZone, format_day
 from turnlog.store.usage.tool_usage import list_tool_usage
 from turnlog.store.usage.usage_blocks import report_blocks, to_block_document
@@ -132,12 +133,12 @@ _SESSION_LABELS = ("session_id", "project", "title", "gone")
 
 def _load_session_labels(db: apsw.Connection) -> dict[int, tuple[str, str | None, str | None, bool]]:
     """Return the id, project (or its folder's name) and title of each session, and whether its file was deleted."""
+    folders = load_session_folders(db)
     rows = db.execute(
-        "SELECT session.id, uuid, coalesce(cwd, name.text), file.title,"
-        " coalesce(gone IS NOT NULL, 0) FROM session JOIN name ON name.id = project"
+        "SELECT session.id, uuid, file.title, coalesce(gone IS NOT NULL, 0) FROM session"
         " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
     )
-    return {number: (uuid, place, title, bool(gone)) for number, uuid, place, title, gone in rows}
+    return {number: (uuid, folders[number], title, bool(gone)) for number, uuid, title, gone in rows}
 
 
 def _format_last_day(row: UsageReportRow, zone: TimeZone) -> str:

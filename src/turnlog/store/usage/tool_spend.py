@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.store.index.spend_table import iter_divided_spend
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import format_day
 from turnlog.store.usage.usage_reports import UsageRequest, list_clock_stretches
 from turnlog.store.usage.usage_series import UsagePoint
@@ -22,7 +23,6 @@ from turnlog.store.usage.usage_slices import (
     UsageSlice,
     build_hour_scope,
     build_model_scope,
-    load_session_folders,
     sum_rows_by_session,
     to_local_hour,
 )

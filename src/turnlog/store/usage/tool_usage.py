@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.errors import UsageError
 from turnlog.session.call_times import find_working_time, is_launch
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import TimeZone, format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
 from turnlog.store.usage.usage_series import UsagePoint
-from turnlog.store.usage.usage_slices import UsageSlice, is_in_hours, load_session_folders
+from turnlog.store.usage.usage_slices import UsageSlice, is_in_hours
 from turnlog.store.usage.usage_sums import ToolUsageRow
 
 if TYPE_CHECKING:

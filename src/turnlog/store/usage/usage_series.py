@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_day_expression, build_usage_scope
-from turnlog.store.usage.usage_slices import UNKNOWN_MODEL, load_session_folders
+from turnlog.store.usage.usage_slices import UNKNOWN_MODEL
 from turnlog.store.usage.usage_sums import COST_SUM
 
 if TYPE_CHECKING:

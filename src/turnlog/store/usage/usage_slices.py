@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.errors import UsageError
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import ClockStretch, TimeZone
 from turnlog.store.usage.usage_blocks import BLOCK_HOURS
 from turnlog.store.usage.usage_reports import (
@@ -159,15 +160,6 @@ def to_week_hour(hour: int, stretches: list[ClockStretch]) -> WeekHour:
     """Convert hours since 1970 to the hour of the week on the local clock."""
     local = to_local_hour(hour, stretches)
     return WeekHour((local // 24 + 3) % 7, local % 24)  # the first of January 1970 was a Thursday
-
-
-def load_session_folders(db: apsw.Connection) -> dict[int, str]:
-    """Load the folder of each session's project: where it started or, if that is unknown, where its file is."""
-    rows: Iterable[tuple[int, str]] = db.execute(
-        "SELECT session.id, coalesce(cwd, name.text) FROM session JOIN name ON name.id = project"
-        " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
-    )
-    return {session: str(folder) for session, folder in rows}
 
 
 def _to_hour(zone: TimeZone, day: date) -> int:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.entries.layout import list_config_candidates
 from turnlog.errors import UsageError
+from turnlog.store.filter_values import list_names
 from turnlog.store.index.file_changes import read_unlisted_paths
 from turnlog.store.insight.catalog import CatalogSession
 from turnlog.web import amounts
@@ -33,7 +34,7 @@ from turnlog.web.home.session_list import (
     ListingPage,
     select_listing_page,
 )
-from turnlog.web.machine import IndexState, Machine
+from turnlog.web.machine import IndexState
 from turnlog.web.project_names import name_projects
 from turnlog.web.slices.slice_figures import SliceFigures, load_slice_figures
 
@@ -56,8 +57,8 @@ def show_home(request: Request) -> Response:
         dashboard=get_app_state(request, "dashboards", DashboardCache).get_quickly(machine, listing),
         address_deleting=_DELETING_ADDRESS,
         is_unfolded=preferences.is_on("home.dashboard", default=True),
-        models=_list_names(machine, "model"),
-        tools=_list_names(machine, "tool"),
+        models=list_names(machine.store.db, "model"),
+        tools=list_names(machine.store.db, "tool"),
         columns=columns,
         column_labels=COLUMN_LABELS,
         hidden_classes=list_hidden_classes(columns),
@@ -141,10 +142,6 @@ def _build_template_values(
         "amounts": amounts,
         "now": time.time(),
     }
-
-
-def _list_names(machine: Machine, kind: str) -> list[str]:
-    return [name for (name,) in machine.store.db.execute("SELECT text FROM name WHERE kind = ? ORDER BY text", (kind,))]
 
 
 def _list_project_folders(request: Request) -> list[str]:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from turnlog.api.documents import to_document
 from turnlog.api.usage import build_usage_table
 from turnlog.errors import UsageError
+from turnlog.store.filter_values import list_names
 from turnlog.store.insight.insights import (
     count_messages_by_hour,
     list_busiest_files,
@@ -25,6 +26,7 @@ from turnlog.store.insight.insights import (
     list_slowest_calls,
 )
 from turnlog.store.lake.lake_index import LAKE_TIME_ZONE, list_lake_projects
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.store.usage.tool_spend import list_tool_points
@@ -32,7 +34,7 @@ from turnlog.store.usage.tool_usage import list_call_points, list_tool_times
 from turnlog.store.usage.usage_document import load_usage_report
 from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
 from turnlog.store.usage.usage_series import UsagePoint, list_usage_points
-from turnlog.store.usage.usage_slices import UNKNOWN_MODEL, load_session_folders
+from turnlog.store.usage.usage_slices import UNKNOWN_MODEL
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache
@@ -81,7 +83,7 @@ def show_insights(request: HttpRequest) -> Response:
         parts={name: _get_part_panels(request, filters, name) if whole else None for name in _LATE_PARTS},
         titles=_LATE_PARTS,
         projects=_list_projects(request),
-        models=_list_names(machine, "model"),
+        models=list_names(machine.store.db, "model"),
         amounts=amounts,
     )
 
@@ -272,10 +274,6 @@ def _list_projects(request: HttpRequest) -> list[tuple[str, str]]:
         listing = get_app_state(request, "lists", ListingCache).get_listing(machine)
         paths = {row.cwd or row.project for row in listing.rows}
     return sorted(name_projects(paths).items(), key=lambda pair: (pair[1].casefold(), pair[0]))
-
-
-def _list_names(machine: Machine, kind: str) -> list[str]:
-    return [name for (name,) in machine.store.db.execute("SELECT text FROM name WHERE kind = ? ORDER BY text", (kind,))]
 
 
 def send_usage(request: HttpRequest) -> Response:

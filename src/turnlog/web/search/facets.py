@@ -15,6 +15,8 @@ import apsw
 
 from turnlog.errors import UsageError
 from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
+from turnlog.store.project_folders import load_session_folders
 from turnlog.store.search.facet_counts import FacetCounter, FacetCounts
 from turnlog.store.search.filter_times import parse_time
 from turnlog.store.search.match_expression import PLAN_FOR_EVERYTHING, SearchPlan, plan_search
@@ -59,13 +61,9 @@ class SessionPlaces(NamedTuple):
     @classmethod
     def load(cls, db: apsw.Connection) -> SessionPlaces:
         rows: list[Any] = db.execute(
-            "SELECT session, coalesce(cwd, name.text), git_branch FROM file JOIN session ON session.id = session"
-            " JOIN name ON name.id = project WHERE file.kind = 'session'"
+            "SELECT session, git_branch FROM file WHERE kind = 'session' AND git_branch IS NOT NULL"
         ).fetchall()
-        return cls(
-            {session: project for session, project, _ in rows},
-            {session: branch for session, _, branch in rows if branch},
-        )
+        return cls(load_session_folders(db), {session: branch for session, branch in rows if branch})
 
 
 class FacetSource(NamedTuple):
@@ -172,7 +170,8 @@ def _list_tools(counts: FacetCounts, _: SessionPlaces) -> Iterator[FacetValue]:
 
 def _list_models(counts: FacetCounts, _: SessionPlaces) -> Iterator[FacetValue]:
     for model, count in counts.models.most_common():
-        yield model, model_name(model), count, model
+        if model != SYNTHETIC_MODEL:  # texts of the client itself, which no model wrote
+            yield model, model_name(model), count, model
 
 
 def _list_outcomes(counts: FacetCounts, _: SessionPlaces) -> Iterator[FacetValue]:

@@ -18,6 +18,7 @@ from turnlog.api.documents import to_document
 from turnlog.api.search import build_search_report
 from turnlog.errors import UsageError
 from turnlog.store.index.refresh import RefreshResult
+from turnlog.store.project_folders import load_project_path
 from turnlog.store.search.facet_counts import FacetCounter, FacetCounts
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.loose_search import search_loosely
@@ -87,7 +88,7 @@ def build_session_hits(
             session,
             ref,
             " ".join((session["title"] or "")[:1000].split())[:240] or "(no title)",
-            session["project"] or folder,
+            session["project"] or load_project_path(machine.store.db, folder),
             amounts.parse_seconds(session["ended"]),
             [_to_linked_hit(hit, session, ref) for hit in session["hits"]],
             max(session["total"], counts.sessions[number] if counts else 0),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.entries.agents import MAX_AGENT_FOLDER_DEPTH
+from turnlog.entries.file_stamp import to_file_stamp
 from turnlog.entries.layout import Survey, is_dir, is_other, is_session_id, list_project_folders, scan_folder
 
 _AGENT_FILE_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
@@ -35,6 +36,7 @@ class TranscriptFile(NamedTuple):
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int = 0
 
 
 def list_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
@@ -103,4 +105,7 @@ def _list_file(
     except OSError as error:
         survey.note(item.path, error)
         return
-    yield TranscriptFile(item.path, kind, project, session, agent, status.st_size, status.st_mtime_ns, status.st_ino)
+    stamp = to_file_stamp(status)
+    yield TranscriptFile(
+        item.path, kind, project, session, agent, stamp.size, stamp.mtime_ns, stamp.inode, stamp.ctime_ns
+    )

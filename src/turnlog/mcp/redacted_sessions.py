@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from turnlog.api.config import Config
 from turnlog.entries.agents import list_agent_files
+from turnlog.entries.file_stamp import FileStamp, to_file_stamp
 from turnlog.entries.layout import scan_folder
 from turnlog.errors import TurnlogError, Unreadable
 from turnlog.export.redaction import ByteProgress, ExportRedaction
@@ -33,7 +34,7 @@ _LABEL_WORD = re.compile(r"[^\s/\\]+")
 _UNUSUAL_MARK = re.compile(r"[^\w\s./:,;'’\"`()\[\]-]")
 """What hardly occurs in names of files and in titles."""
 
-FileStates = tuple[tuple[str, int, int], ...]
+FileStates = tuple[tuple[str, FileStamp], ...]
 """The path, size and time of each file of a session."""
 
 
@@ -193,4 +194,4 @@ def _read_states(path: Path) -> FileStates:
         states = [(str(file), file.stat()) for file in files]
     except OSError as error:
         raise Unreadable(f"{path.stem}: {error.strerror}; the session can't be read now") from None
-    return tuple((name, status.st_size, status.st_mtime_ns) for name, status in states)
+    return tuple((name, to_file_stamp(status)) for name, status in states)

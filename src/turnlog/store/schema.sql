@@ -31,6 +31,7 @@ CREATE TABLE file (
     inode       INTEGER NOT NULL DEFAULT 0,
     size        INTEGER NOT NULL DEFAULT 0,
     mtime_ns    INTEGER NOT NULL DEFAULT 0,
+    ctime_ns    INTEGER NOT NULL DEFAULT 0, -- entries.file_stamp, when it was last found changed
     head_hash   TEXT NOT NULL DEFAULT '',
     tail_hash   TEXT NOT NULL DEFAULT '',
     generation  INTEGER NOT NULL DEFAULT 0,

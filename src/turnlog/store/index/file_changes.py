@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
+from turnlog.entries.file_stamp import FileStamp, to_file_stamp
 from turnlog.store.file_lock import open_write_transaction
 from turnlog.store.index.name_numbers import NameNumbers
 
@@ -40,6 +41,9 @@ class ChangedFile(NamedTuple):
     """The current size."""
     more: int
     """The estimated growth in bytes."""
+    ctime_ns: int = 0
+    is_rewritten: bool = False
+    """Whether size and time of modification are the same, so that somebody has set the time back."""
 
 
 class IndexChanges(NamedTuple):
@@ -62,6 +66,7 @@ class _KnownFileRow(NamedTuple):
     size: int
     mtime_ns: int
     inode: int
+    ctime_ns: int
 
 
 def find_index_changes(
@@ -71,6 +76,9 @@ def find_index_changes(
     if not have_folders_changed(db, config_dirs):
         changes = _find_changes_by_stat(db)
         if changes is not None:
+            if changes.files:
+                with open_write_transaction(db):
+                    _note_changed_files(db, changes.files)
             return changes
     return _find_changes_by_listing(db, config_dirs, lister)
 
@@ -123,17 +131,39 @@ def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bo
 
 def _find_changes_by_stat(db: apsw.Connection) -> IndexChanges | None:
     """Find the changes among the known files; return None if one of them was deleted."""
-    rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
+    query = "SELECT id, path, size, mtime_ns, inode, ctime_ns FROM file WHERE gone IS NULL"
+    rows: list[Any] = db.execute(query).fetchall()
     changed = []
-    stat = os.stat
+    stat, has_ctime = os.stat, os.name != "nt"
     try:
-        for file, path, size, mtime_ns, inode in rows:
+        for row in rows:  # perhaps 100,000, every two seconds
+            _, path, size, mtime_ns, inode, ctime_ns = row
             now = stat(path)
-            if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
-                changed.append(ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size)))
+            is_same = now.st_mtime_ns == mtime_ns and now.st_size == size and (not inode or now.st_ino == inode)
+            if is_same and (now.st_ctime_ns == ctime_ns or not has_ctime):
+                continue
+            if (item := _compare_file(_KnownFileRow(*row), to_file_stamp(now))) is not None:
+                changed.append(item)
     except OSError:
         return None
     return IndexChanges(changed, len(rows), others=read_other_file_count(db))
+
+
+def _compare_file(row: _KnownFileRow, now: FileStamp) -> ChangedFile | None:
+    """Return what to read of a file; None if it is as the index knows it."""
+    is_same = now.mtime_ns == row.mtime_ns and now.size == row.size
+    if is_same and now.ctime_ns == row.ctime_ns and (not row.inode or now.inode == row.inode):
+        return None
+    more = now.size if is_same else _count_new_bytes(now.size, row.size)
+    is_rewritten = is_same and now.ctime_ns != row.ctime_ns
+    return ChangedFile(row.id, now.mtime_ns, now.size, more, now.ctime_ns, is_rewritten)
+
+
+def _note_changed_files(db: apsw.Connection, files: Sequence[ChangedFile]) -> None:
+    """Store when files were changed; those that were rewritten are read from the start, even after an interruption."""
+    db.executemany("UPDATE file SET ctime_ns = ? WHERE id = ?", ((item.ctime_ns, item.file) for item in files))
+    rewritten = ((NEVER_NS, item.file) for item in files if item.is_rewritten)
+    db.executemany("UPDATE file SET mtime_ns = ? WHERE id = ?", rewritten)
 
 
 def _count_new_bytes(now: int, before: int) -> int:
@@ -161,11 +191,13 @@ def _find_changes_by_listing(
         _note_gone_files(db, (row.id for path, row in missing.items() if path not in hidden))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
         changed = [
-            ChangedFile(rows[path].id, item.mtime_ns, item.size, _count_new_bytes(item.size, rows[path].size))
+            found
             for path, item in listed.items()
-            if path in rows and (item.size, item.mtime_ns, item.inode) != rows[path][2:]
+            if path in rows
+            and (found := _compare_file(rows[path], FileStamp(item.size, item.mtime_ns, item.ctime_ns, item.inode)))
         ]
         changed += _iter_hidden_changes(hidden.values())
+        _note_changed_files(db, changed)
         changed += _note_new_files(db, [item for path, item in listed.items() if path not in rows])
     return IndexChanges(
         changed, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others)
@@ -174,13 +206,13 @@ def _find_changes_by_listing(
 
 def _iter_hidden_changes(rows: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]:
     """Yield the changed files in folders that can be entered but not listed."""
-    for file, path, size, mtime_ns, inode in rows:
+    for row in rows:
         try:
-            now = os.stat(path)  # noqa: PTH116
+            found = _compare_file(row, to_file_stamp(os.stat(row.path)))  # noqa: PTH116
         except OSError:
             continue
-        if (now.st_size, now.st_mtime_ns, now.st_ino) != (size, mtime_ns, inode):
-            yield ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size))
+        if found is not None:
+            yield found
 
 
 def is_utf8_text(path: str) -> bool:
@@ -192,8 +224,8 @@ def is_utf8_text(path: str) -> bool:
     return True
 
 
-def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
-    return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
+def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int, int]]:
+    return db.execute("SELECT path, id, size, mtime_ns, inode, ctime_ns FROM file")
 
 
 def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
@@ -237,8 +269,8 @@ def _note_new_files(db: apsw.Connection, items: Sequence[TranscriptFile]) -> lis
         project = names.get_number("project", item.project)
         db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.take_new_names())
         db.execute(
-            "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
-            (item.path, item.kind, get_session_number(db, project, session), item.agent),
+            "INSERT INTO file (path, kind, session, agent, ctime_ns) VALUES (?, ?, ?, ?, ?)",
+            (item.path, item.kind, get_session_number(db, project, session), item.agent, item.ctime_ns),
         )
         changed.append(ChangedFile(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
     return changed

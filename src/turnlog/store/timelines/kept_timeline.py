@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from turnlog.entries.file_stamp import get_ctime_ns
 from turnlog.entries.reader import FileSource
 from turnlog.errors import NotFound
 from turnlog.session.timeline.excerpt import Excerpt
@@ -31,12 +32,13 @@ class TimelineFileState(Struct, array_like=True, frozen=True):
     inode: int
     size: int
     mtime_ns: int
+    ctime_ns: int
 
     @classmethod
     def from_path(cls, path: Path) -> TimelineFileState:
         """Return the current state of a file; raise `OSError` if it doesn't exist."""
         status = path.stat()
-        return cls(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+        return cls(str(path), status.st_ino, status.st_size, status.st_mtime_ns, get_ctime_ns(status))
 
     def is_unchanged(self) -> bool:
         try:

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from turnlog.entries.file_stamp import FileStamp, to_file_stamp
 from turnlog.store.filler import start_filler
 from turnlog.store.index.coverage import needs_filling, needs_identifiers
 from turnlog.store.index.file_changes import (
@@ -59,7 +60,7 @@ class IndexUpkeep:
         self.machine = machine
         self._tell = tell
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
-        self._warm: dict[str, tuple[int, int]] = {}
+        self._warm: dict[str, FileStamp] = {}
         """Sessions whose timeline was attempted, with their size and time."""
         self._tries: Counter[ChangedFile] = Counter()
         self._mark: Any = None
@@ -183,7 +184,7 @@ class IndexUpkeep:
             status = os.stat(path)  # noqa: PTH116 - runs for every file in every round
         except OSError:
             return False
-        state = status.st_size, status.st_mtime_ns
+        state = to_file_stamp(status)
         before = self._warm.get(path)
         if before == state or (before and time.time_ns() - status.st_mtime_ns < _QUIET_NS):
             return False

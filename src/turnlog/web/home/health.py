@@ -13,6 +13,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
+from turnlog.entries.file_stamp import to_file_stamp
 from turnlog.errors import Unreadable
 from turnlog.session.session import Session
 
@@ -69,7 +70,7 @@ def _read_file_state(path: Path) -> tuple[Any, ...]:
     status = path.stat()
     if not S_ISREG(status.st_mode):  # reading a pipe would never end
         raise OSError(EINVAL, "not a regular file")
-    return str(path), status.st_size, status.st_mtime_ns, status.st_ino
+    return str(path), *to_file_stamp(status)
 
 
 def read_session_health(path: Path) -> SessionHealth:

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from turnlog.entries.file_stamp import FileStamp, to_file_stamp
 from turnlog.entries.peek import Peek, peek_safely
 from turnlog.entries.titles import SessionTitles
 from turnlog.session.clock import parse_timestamp
@@ -31,7 +32,7 @@ class FilePeeks:
     """What the ends of unread files contain; a file is read again when it changes."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, int], Peek]] = {}
+        self._known: dict[str, tuple[FileStamp, Peek]] = {}
 
     def describe_rows(self, rows: Sequence[CatalogSession]) -> list[CatalogSession]:
         """Describe the unread sessions among the rows, newest first, and restore the order of the list."""
@@ -70,7 +71,7 @@ class FilePeeks:
             status = os.stat(row.path)  # noqa: PTH116 - perhaps for every file
         except OSError:
             return replace(row, talks=True)
-        state = status.st_size, status.st_mtime_ns
+        state = to_file_stamp(status)
         known = self._known.get(row.path)
         if known is None or known[0] != state:
             if deadline is not None and time.monotonic() > deadline:

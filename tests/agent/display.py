@@ -70,6 +70,8 @@ class Display:
             assert self.row >= 0
         elif action == "C":
             self.column += int(number or 1)
+        elif action == "J" and number == "2" and not self._is_strict:
+            pass  # clears the screen; what was on it is kept here as if it had scrolled away
         elif action in "KJ":
             assert not number or (action, number) == ("K", "2")  # progress of a slow start erases its whole row
             del self.rows[self.row][0 if number else self.column :]

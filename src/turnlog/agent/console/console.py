@@ -14,6 +14,7 @@ from turnlog.agent.briefing.plan_mode import PlanModeTracker
 from turnlog.agent.console import person_questions, session_title
 from turnlog.agent.console.completion import complete_word
 from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, RewindKeyPressed, TypingInterrupted
+from turnlog.agent.console.keys import protect_pasted_mark, restore_pasted_mark
 from turnlog.agent.console.pasted_content import PastedContent
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
@@ -129,7 +130,9 @@ class Console:
     def _handle_input(self, text: str) -> None:
         self._screen.start_part("prompt")
         try:
-            if is_slash_command(text) and not is_custom_command(self.loop, text):
+            if text != (exact := restore_pasted_mark(text)):
+                self._run_turn(exact, is_typed=False)
+            elif is_slash_command(text) and not is_custom_command(self.loop, text):
                 self._run_slash_command(self._pasted.expand(text))
             elif text.startswith("!") and (command := self._pasted.expand(text[1:]).strip()):
                 self._plan_mode.announce_change()
@@ -141,8 +144,10 @@ class Console:
         except (TurnlogError, OSError) as error:
             self._screen.write_prose(to_visible_line(str(error)), style="red")
 
-    def _run_turn(self, text: str) -> None:
-        typed, text, pictures = text, self._pasted.expand(text), self._pasted.list_pictures(text)
+    def _run_turn(self, text: str, *, is_typed: bool = True) -> None:
+        """Send a prompt. One that is not typed at its start names no command, whatever it begins with."""
+        typed = text if is_typed else f" {text}"
+        text, pictures = self._pasted.expand(text), self._pasted.list_pictures(text)
         content: MessageContent = text
         fields: dict[str, Any] = {}
         if pictures:
@@ -282,11 +287,17 @@ class Console:
                 return ask_server_form(*given)
             if question.kind != "plan":
                 return person_questions.ask_questions(*given)
-            from turnlog.agent.console.plan_review import ask_plan_approval, edit_plan  # few sessions have plans
+            from turnlog.agent.console.plan_review import ask_plan_approval  # few sessions have plans
 
-            return ask_plan_approval(*given, lambda plan: edit_plan(plan, self._starter.environ))
+            return ask_plan_approval(*given, self._edit_plan)
 
         return work.ask_in_main_thread(self._session, ask, "input needed")
+
+    def _edit_plan(self, plan: str) -> str:
+        from turnlog.agent.console.plan_review import edit_plan
+
+        with self._keyboard.lend_terminal():
+            return edit_plan(plan, self._starter.environ)
 
     # -- actions of slash commands
 
@@ -320,14 +331,17 @@ class Console:
 
         done = ask_and_rewind(self.loop, self._work.read_answer, self._screen)
         draft = done.draft if len(done.draft) <= _MAX_DRAFT_CHARS else self._pasted.adopt_paste(done.draft)
-        self._work.draft.text = draft or self._work.draft.text
+        if draft:
+            # An earlier prompt was never a shell command, although it may begin like one.
+            self._work.draft.text = protect_pasted_mark(draft) if draft.startswith("!") else draft
         self._work.queue_prompt(self._session, done.prompt)
         return done.lines
 
     def edit_file(self, path: Path) -> None:
         from turnlog.agent.console.editor import edit_file
 
-        edit_file(path, self._starter.environ)
+        with self._keyboard.lend_terminal():
+            edit_file(path, self._starter.environ)
 
     def leave(self) -> None:
         self._work.is_leaving = True

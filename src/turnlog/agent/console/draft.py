@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, PASTE, Key
+from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, PASTE, Key, protect_pasted_mark
 
 
 class InputDraft:
@@ -20,8 +20,14 @@ class InputDraft:
             self.text = rest[: len(rest) - len(rest.split()[-1])] if rest else ""
         elif key.name == CLEAR_LINE:
             self.text = ""
-        elif not key.name or key.name == PASTE:
+        elif key.name == PASTE:
+            self.insert_paste(key.text)
+        elif not key.name:
             self.text += key.text
+
+    def insert_paste(self, text: str) -> None:
+        """Add text that was not typed; a command's mark at the start of it counts only when typed."""
+        self.text += text if self.text else protect_pasted_mark(text)
 
     def take_text(self) -> str:
         """Return the text and clear the draft."""

@@ -1,13 +1,13 @@
 """The keyboard of a terminal: whole lines at the prompt, single keys during a turn.
 
-At the prompt, the system's line editor (`readline`), if available, provides history and keeps pasted text in one piece.
-During a turn, keys are read one by one without echo so that Esc can stop the turn and the person can type ahead. Where
-that is not possible (on Windows), Ctrl-C stops the turn, and nothing is read until the turn ends.
+All input is read here and split into keys and pasted text in one place (`keys`), in every state of the console: what is
+pasted is never a key. At the prompt, a line editor gets the keys. During a turn, they are read without echo so that Esc
+can stop the turn and the person can type ahead. Where that is not possible (on Windows), Ctrl-C stops the turn, and
+nothing is read until the turn ends.
 """
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
 import signal
@@ -17,24 +17,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.keys import PASTE_END, PASTE_START, Key, parse_keys, unify_line_breaks
-from turnlog.agent.console.line_editor import (
-    MAX_PASTE_CHARS,
-    MENU_COMPLETION_TYPE,
-    PASTE_COMPLETION_TYPE,
-    PICTURE_COMPLETION_TYPE,
-    add_to_history,
-    bind_prompt_keys,
-    load_line_editor,
-    read_paste,
+from turnlog.agent.console.keys import (
+    COMMAND_MARKS,
+    ENTER,
+    ESCAPE,
+    NEXT_MODE,
+    PASTE,
+    PICTURE,
+    Key,
+    KeyParser,
+    protect_pasted_mark,
 )
+from turnlog.agent.console.line_editor import LineEditor, load_line_editor
 from turnlog.agent.console.prompt_history import PromptHistory
 from turnlog.errors import TurnlogError
 
-_KEY_SEQUENCE_SECONDS = 0.05
-"""How long to wait for the rest of a key's escape sequence."""
+_MAX_READ_BYTES = 65_536
 _POLL_SECONDS = 0.1
-_RETRY_SECONDS = 0.1
 
 
 class ModeKeyPressed(Exception):
@@ -63,26 +62,27 @@ class Keyboard:
         """Returns a prompt with what stands for pasted text replaced by it."""
         self.message = ""
         """What to tell the person when the prompt is interrupted."""
-        self._matches: list[str] = []
         self._history = PromptHistory(history) if history is not None else None
-        self._menu_calls = 0
-        """How often keys of ours called us in this line: twice for the mode key, and once for Esc, Esc."""
-        self._text_at_escape = ""
-        self._line_number = 0
-        self._is_pasting = False
+        self._parser = KeyParser()
+        self._keys: list[Key] = []
+        """Keys that have been read but not used."""
+        self._lock = threading.Lock()
         self._is_typing = False
         """Whether the prompt is waiting for input and can be interrupted."""
-        self._rest = ""
-        """The start of pasted text whose end has not arrived."""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._readline = load_line_editor(self._history, self._complete, is_dumb=is_dumb_terminal())
-        self._lock = threading.Lock()
+        self._is_interrupted = self._is_resized = self._is_watching = False
         self._waker: tuple[int, int] | None = None
+        self._editor: LineEditor | None = None
         self._initial_state = _read_terminal_state()
         """The terminal's state at the start, restored at the end."""
         if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
-        _keep_typed_on_interrupt()
+        if self._initial_state is not None:
+            self._waker = os.pipe()
+            os.set_blocking(self._waker[1], False)
+            self._editor = load_line_editor(self._history, self._complete)
+            _keep_typed_on_interrupt()
+            _switch_paste_marks("h")
+            signal.signal(signal.SIGWINCH, self._on_resize)
 
     @property
     def has_keys(self) -> bool:
@@ -94,136 +94,130 @@ class Keyboard:
         """Read a line. Raises EOFError at the end of input and KeyboardInterrupt on Ctrl-C.
 
         A line that ends with a backslash continues on the next line, and Esc followed by Enter inserts a line break.
+        A line that begins with a command's mark which was not typed gets a blank before it.
         With `keep`, the line is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises
         TypingInterrupted.
         """
-        editor = self._readline
-        if editor is not None:
-            editor.set_auto_history(False)
-            editor.set_startup_hook(lambda: editor.insert_text(draft))
-        try:
-            parts = [self._read_interruptible_line(hint) if keep else input(hint)]
-            if editor is not None:
-                editor.set_startup_hook(None)
-            while parts[-1].endswith("\\") and not parts[-1].endswith("\\\\"):
-                parts[-1] = parts[-1][:-1]
-                parts.append(input("… "))
-        finally:
-            if editor is not None:
-                editor.set_startup_hook(None)
+        parts = [self._read_one_line(hint, draft, keep=keep)]
+        while parts[-1].endswith("\\") and not parts[-1].endswith("\\\\"):
+            parts[-1] = parts[-1][:-1]
+            parts.append(self._read_one_line("… ", "", keep=False))
         text = "\n".join(parts)
-        if keep and self._menu_calls > 1:
-            raise ModeKeyPressed(text)
         if keep and text.strip():
             self.remember(text)
         return text
 
     def remember(self, text: str) -> None:
         """Add a prompt to what Up brings back."""
-        if self._readline is not None:
-            add_to_history(self._readline, text)
-            if self._history is not None:
-                self._history.add(self.expand(text))
+        if self._editor is not None:
+            self._editor.add_history(text)
+        if self._history is not None:
+            whole = self.expand(text)
+            self._history.add(whole if text.startswith(COMMAND_MARKS) else protect_pasted_mark(whole))
 
     def interrupt_typing(self) -> None:
         """Interrupt the prompt so that the console can show a notice; can be called from any thread."""
         with self._lock:
-            if self._is_typing:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            self._is_interrupted = self._is_typing
+            self._wake()
 
-    def _read_interruptible_line(self, hint: str) -> str:
-        """Read a line that `interrupt_typing` can interrupt; the line editor reacts only to signals."""
-        self._line_number, self._menu_calls = self._line_number + 1, 0
-        if self._readline is None or os.name == "nt":
-            return input(hint)
-        before = signal.signal(signal.SIGUSR1, self._on_interrupt_signal)
-        # As late as possible: a signal that arrives before the editor waits would take effect only at the next line.
-        self._readline.set_pre_input_hook(lambda: setattr(self, "_is_typing", True))
+    def use_vi_keys(self) -> None:
+        """Edit the prompt with the keys of vi instead of those of Emacs."""
+        if self._editor is not None:
+            self._editor.use_vi_keys()
+
+    def _read_one_line(self, hint: str, draft: str, *, keep: bool) -> str:
+        editor = self._editor
+        if editor is None:
+            return _read_system_line(hint)
+        _switch_paste_marks("h")
+        editor.begin(hint, draft)
+        line = _PromptLine(editor)
+        self._is_interrupted, self._is_typing = False, keep
         try:
-            return input(hint)
-        except TypingInterrupted as interrupt:
-            if self._menu_calls == 1 and str(interrupt) == self._text_at_escape:  # else somebody went on typing
-                raise RewindKeyPressed(str(interrupt)) from None
+            while not editor.is_over:
+                self._press_keys(line, keep=keep)
+            return line.text
+        except EOFError:
+            sys.stdout.write("" if is_dumb_terminal() else "\n")
             raise
         finally:
             with self._lock:
                 self._is_typing = False
-            self._readline.set_pre_input_hook(None)
-            signal.signal(signal.SIGUSR1, before)
+            editor.end()
 
-    def _on_interrupt_signal(self, *_: object) -> None:
-        if self._is_pasting:  # the line editor would drop the exception
-            self._interrupt_soon()
-        elif self._is_typing:
-            self._is_typing = False
-            raise TypingInterrupted(self._readline.get_line_buffer())
+    def _press_keys(self, line: _PromptLine, *, keep: bool) -> None:
+        """Wait for keys and apply them to the line."""
+        self._keys = self._keys or self._read_keys(None)
+        if self._is_resized:
+            self._is_resized = False
+            line.editor.resize()
+        while self._keys and not line.editor.is_over:
+            key = self._keys.pop(0)
+            if key.name == NEXT_MODE and keep:
+                text = line.text
+                line.editor.finish()
+                raise ModeKeyPressed(text)
+            if key.name == ESCAPE and keep and line.is_second_escape():
+                raise RewindKeyPressed(line.text)
+            if key.name == PASTE or (key.name == PICTURE and keep):
+                self._insert_paste(line, key, keep=keep)
+            else:
+                line.press(key)
+        if self._is_interrupted and not line.editor.is_over:
+            raise TypingInterrupted(line.text)
 
-    def _complete(self, text: str, state: int) -> str | None:
-        """Return the completion with the number `state`, as the line editor wants it."""
-        kind = self._readline.get_completion_type()
-        if kind == MENU_COMPLETION_TYPE:
-            self._menu_calls += 1
-            self._text_at_escape = self._readline.get_line_buffer()
-            self._interrupt_soon()
-            return None
-        if kind in (PASTE_COMPLETION_TYPE, PICTURE_COMPLETION_TYPE):
-            self._insert_paste(is_picture=kind == PICTURE_COMPLETION_TYPE)
-            return None
-        if not state:
-            # Only at the prompt: what completes must not be offered in answer to a question.
-            self._matches = self.complete(text, self._readline.get_begidx() == 0) if self._is_typing else []
-        return self._matches[state] if state < len(self._matches) else None
-
-    def _insert_paste(self, *, is_picture: bool) -> None:
-        """Insert what the terminal pastes, or the picture on the clipboard."""
-        self._is_pasting = True
+    def _insert_paste(self, line: _PromptLine, key: Key, *, keep: bool) -> None:
+        """Insert what was pasted, or the picture on the clipboard."""
         try:
-            pasted = "" if is_picture else unify_line_breaks(read_paste(sys.stdin.fileno()))
-            try:
-                shown = (
-                    pasted if not self._is_typing else self.paste_picture() if is_picture else self.adopt_paste(pasted)
-                )
-            except TurnlogError as error:
-                shown, self.message = pasted, str(error)
-                self._interrupt_soon()
-            with contextlib.suppress(UnicodeError):  # the editor accepts only characters of the locale
-                self._readline.insert_text(shown)
-        finally:
-            self._is_pasting = False
+            shown = self.paste_picture() if key.name == PICTURE else self.adopt_paste(key.text) if keep else key.text
+        except TurnlogError as error:
+            shown, self.message = key.text if key.name == PASTE else "", str(error)
+            self._is_interrupted = True
+        line.insert(shown)
 
-    def _interrupt_soon(self) -> None:
-        """Interrupt the prompt when the line editor waits for keys again."""
-        number = self._line_number
+    def _complete(self, word: str, is_first: bool) -> list[str]:
+        # Only at the prompt: what completes must not be offered in answer to a question.
+        return self.complete(word, is_first) if self._is_typing else []
 
-        def interrupt() -> None:
-            if self._line_number == number:
-                self.interrupt_typing()
-
-        timer = threading.Timer(_RETRY_SECONDS, interrupt)
-        timer.daemon = True
-        timer.start()
-
-    def use_vi_keys(self) -> None:
-        """Edit the prompt with the keys of vi instead of those of Emacs."""
-        editor = self._readline
-        if editor is not None and "libedit" not in (editor.__doc__ or ""):
-            editor.parse_and_bind("set editing-mode vi")
-            editor.parse_and_bind("set show-mode-in-prompt off")
-            editor.parse_and_bind(r'"\C-e": end-of-line')
-            bind_prompt_keys(editor)
+    def _on_resize(self, *_: object) -> None:
+        self._is_resized = True
+        self._wake()
 
     def discard_typed(self) -> None:
-        """Discard unread input: it can't be the answer to a question that was not yet visible."""
-        if os.name != "nt":
-            import termios
+        """Discard unread keys: they can't be the answer to a question that was not yet visible.
 
-            with contextlib.suppress(termios.error):
-                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        Pasted text whose end has not arrived stays pasted text."""
+        if self._initial_state is None:
+            return
+        import select
+
+        self._keys.clear()
+        with self.watch_keys(), contextlib.suppress(EOFError):
+            while select.select([sys.stdin.fileno()], [], [], 0)[0]:
+                self._parser.feed(_read_terminal(sys.stdin.fileno()))
+        self._parser.end_burst()
 
     def close(self) -> None:
         """Restore the terminal's initial state."""
         if self._initial_state is not None:
+            _switch_paste_marks("l")
             _set_terminal_state(self._initial_state)
+
+    @contextlib.contextmanager
+    def lend_terminal(self) -> Iterator[None]:
+        """Let another program use the terminal for the duration of the block."""
+        if self._initial_state is None:
+            yield
+            return
+        before = _read_terminal_state()
+        _switch_paste_marks("l")
+        _set_terminal_state(self._initial_state)
+        try:
+            yield
+        finally:
+            _set_terminal_state(before)
+            _switch_paste_marks("h")
 
     # -- keys
 
@@ -237,24 +231,17 @@ class Keyboard:
         import termios
 
         now[3] &= ~(termios.ICANON | termios.ECHO)
-        self._waker = os.pipe()
         _set_terminal_state(now)
         _switch_paste_marks("h")
         try:
             yield
         finally:
-            _switch_paste_marks("l")
             _set_terminal_state(before)
-            with self._lock:  # or another thread could write into a file that reuses these numbers
-                for end in self._waker:
-                    os.close(end)
-                self._waker = None
 
     def wake_waiter(self) -> None:
         """Make `wait_for_keys` return; can be called from any thread."""
         with self._lock:
-            if self._waker is not None:
-                os.write(self._waker[1], b".")
+            self._wake()
 
     def wait_for_keys(self, over: threading.Event | None = None, seconds: float | None = None) -> list[Key]:
         """Wait for keys and return them; return [] after `wake_waiter` or the given time.
@@ -263,22 +250,80 @@ class Keyboard:
         if self._waker is None:  # this terminal can't deliver single keys
             (over or threading.Event()).wait(_POLL_SECONDS)
             return []
+        keys, self._keys = self._keys, []
+        return keys or self._read_keys(seconds)
+
+    def _wake(self) -> None:
+        if self._waker is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._waker[1], b".")
+
+    def _read_keys(self, seconds: float | None) -> list[Key]:
+        """Read what the terminal sends, up to a pause if that decides what it means."""
+        assert self._waker is not None
         import select
 
         fd = sys.stdin.fileno()
         ready, _, _ = select.select([fd, self._waker[0]], [], [], seconds)
-        if not ready:
-            return []
         if self._waker[0] in ready:
             os.read(self._waker[0], 4096)
             return []
-        raw = _read_terminal(fd)
-        if raw.endswith(b"\x1b") and select.select([fd], [], [], _KEY_SEQUENCE_SECONDS)[0]:
-            raw += os.read(fd, 4096)
-        text = self._rest + self._decoder.decode(raw)
-        is_whole = text.rfind(PASTE_START) <= text.rfind(PASTE_END) or len(text) > MAX_PASTE_CHARS
-        text, self._rest = (text, "") if is_whole else ("", text)
-        return list(parse_keys(text))
+        keys = self._parser.feed(_read_terminal(fd)) if ready else []
+        while (pause := self._parser.pause_seconds) is not None:
+            if select.select([fd], [], [], pause)[0]:
+                keys += self._parser.feed(_read_terminal(fd))
+            else:
+                keys += self._parser.end_burst()
+        return keys
+
+
+class _PromptLine:
+    """The line at the prompt, and whether its first character was typed."""
+
+    def __init__(self, editor: LineEditor) -> None:
+        self.editor = editor
+        self._is_mark_typed = editor.text.startswith(COMMAND_MARKS)
+        self._text_at_escape: str | None = None
+        """The text when Esc was pressed just before; None after any other key."""
+
+    @property
+    def text(self) -> str:
+        """The text; a command's mark that was not typed stands behind a blank."""
+        text = self.editor.text
+        return text if self._is_mark_typed else protect_pasted_mark(text)
+
+    def is_second_escape(self) -> bool:
+        """Return whether Esc was pressed just before, too."""
+        return self._text_at_escape == self.editor.text
+
+    def press(self, key: Key) -> None:
+        """Apply a key. A character typed after Esc is typed: an Esc just after a turn was meant to stop that turn."""
+        if key.name == ESCAPE and not self.editor.is_vi:
+            self._text_at_escape = self.editor.text
+            return
+        before, is_escaped = self.editor.text, self._text_at_escape is not None
+        self._text_at_escape = None
+        if not self.editor.is_vi:
+            is_escaped = is_escaped or key.raw == b"\x1b\r"
+            if is_escaped and key.raw in (b"\r", b"\n", b"\x1b\r", b"\x1b\n"):
+                self.editor.insert("\n")
+                return
+            if len(key.raw) == 2 and key.raw[0] == 0x1B and 0x20 <= key.raw[1] < 0x7F:
+                key = Key(key.text[1:], "", key.raw[1:])
+        self.editor.press(key)
+        after = self.editor.text
+        if key.name == ENTER or before[:1] == after[:1]:
+            return
+        self._is_mark_typed = after.startswith(COMMAND_MARKS) and (
+            after[0] == key.text or (after not in before and self.editor.has_history(after))
+        )
+
+    def insert(self, text: str) -> None:
+        """Insert text that was pasted."""
+        self._text_at_escape = None
+        if self.editor.is_at_start:
+            text, self._is_mark_typed = protect_pasted_mark(text), False
+        self.editor.insert(text)
 
 
 def _read_terminal_state() -> Any:
@@ -291,7 +336,7 @@ def _read_terminal_state() -> Any:
 
 
 def _keep_typed_on_interrupt() -> None:
-    """Make the terminal keep typed input after Ctrl-C; otherwise, the line editor would wait for discarded input."""
+    """Make the terminal keep typed input after Ctrl-C; otherwise, the end of pasted text could get lost."""
     if (state := _read_terminal_state()) is not None:
         import termios
 
@@ -308,12 +353,23 @@ def _set_terminal_state(state: Any) -> None:
 
 def _read_terminal(fd: int) -> bytes:
     try:
-        raw = os.read(fd, 4096)
+        raw = os.read(fd, _MAX_READ_BYTES)
     except OSError:
         raw = b""
     if not raw:
         raise EOFError
     return raw
+
+
+def _read_system_line(hint: str) -> str:
+    """Read a line without an editor of ours (on Windows); lines that arrive together with it are part of the text."""
+    parts = [input(hint)]
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            parts.append(input("… "))
+    return parts[0] if len(parts) == 1 else protect_pasted_mark("\n".join(parts))
 
 
 def is_dumb_terminal() -> bool:

@@ -1,69 +1,171 @@
-"""The system's line editor (`readline`): which keys it gets, and what our own keys make it do.
+"""Edit a line at the prompt: with GNU readline if Python can reach it, otherwise with an editor of our own.
 
-It calls our code only to complete, so our keys complete in ways that nothing else uses, which tells them apart.
+The keyboard decides what is a key; an editor gets keys and pasted text, and never reads the terminal.
 """
 
 from __future__ import annotations
 
 import contextlib
+import locale
 import os
-import select
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from turnlog.agent.console.keys import PASTE_END
+from turnlog.agent.console.keys import Key
 from turnlog.agent.console.prompt_history import PromptHistory
+from turnlog.agent.console.readline_library import ReadlineLibrary
+from turnlog.agent.console.simple_editor import SimpleEditor
 
-MENU_COMPLETION_TYPE, PASTE_COMPLETION_TYPE, PICTURE_COMPLETION_TYPE = map(ord, "%?*")
-"""The line editor's codes for the kinds of completion that our keys trigger."""
-MAX_PASTE_CHARS = 16 << 20
-_PASTE_PAUSE_SECONDS = 5.0
-"""How long to wait for the rest of pasted text whose end is missing."""
+Complete = Callable[[str, bool], list[str]]
+"""Completes a word of the prompt, given whether it is the first."""
 _SYSTEM_KEYS = Path("/etc/inputrc")
+_FINISH_KEYS = b"\x05\r"
+"""Ctrl-E and Enter."""
 _WORD_BREAKS = " \t\n"
-_SEQUENCE_STARTS = "[O"
-"""The second characters of escape sequences (arrows, pasted text)."""
 
 
-def read_paste(fd: int) -> str:
-    """Read pasted text byte by byte up to its end: what follows it belongs to the line editor."""
-    data, end = bytearray(), PASTE_END.encode()
-    while len(data) < MAX_PASTE_CHARS and select.select([fd], [], [], _PASTE_PAUSE_SECONDS)[0]:
-        byte = os.read(fd, 1)
-        data += byte
-        if not byte or (byte == b"~" and data.endswith(end)):
-            break
-    return bytes(data).removesuffix(end).decode("utf-8", "replace")
+class LineEditor(Protocol):
+    """Edits one line at a time."""
+
+    is_vi: bool
+    """Whether Esc is a key of the editor."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def is_at_start(self) -> bool:
+        """Whether the cursor is at the start of the line."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the line is complete."""
+
+    def begin(self, hint: str, draft: str) -> None: ...
+
+    def press(self, key: Key) -> None:
+        """Apply a key; raise EOFError at the end of input."""
+
+    def insert(self, text: str) -> None:
+        """Insert text at the cursor, whatever the state of the editor is."""
+
+    def resize(self) -> None: ...
+
+    def finish(self) -> None:
+        """End the line as Enter does, whatever it contains."""
+
+    def end(self) -> None:
+        """Stop editing, also in the middle of a line."""
+
+    def has_history(self, text: str) -> bool: ...
+
+    def add_history(self, text: str) -> None: ...
+
+    def use_vi_keys(self) -> None: ...
 
 
-def load_line_editor(
-    history: PromptHistory | None, complete: Callable[[str, int], str | None], *, is_dumb: bool
-) -> Any:
-    """Load the system's line editor and bind its keys; return None if it is missing."""
-    readline = _import_line_editor()
-    if readline is None:
-        return None
-    readline.parse_and_bind(r'"\C-x\C-q": quoted-insert')
-    readline.parse_and_bind(r'"\e\C-m": "\C-x\C-q\C-j"')
-    _let_escape_pass(readline)
-    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb else 'on'}")
-    if "libedit" not in (readline.__doc__ or ""):
-        # A key can call our code only as the completer, so the mode key completes, and then presses Enter.
-        readline.set_completer(complete)
-        readline.set_completer_delims(_WORD_BREAKS)
-        readline.parse_and_bind("set bell-style none")
-        readline.parse_and_bind("set show-all-if-ambiguous on")
-        readline.parse_and_bind("set page-completions off")
-        bind_prompt_keys(readline)
-        readline.parse_and_bind(r'"\e\e": menu-complete')  # a macro would swallow what is typed just after it
+class ReadlineEditor:
+    """Edits with GNU readline."""
+
+    def __init__(self, module: Any, complete: Complete) -> None:
+        self.is_vi = False
+        self._module = module
+        self._library = ReadlineLibrary(module)
+        self._complete_word = complete
+        self._matches: list[str] = []
+        self._encoding = locale.getpreferredencoding(False)
+        module.set_auto_history(False)
+        module.set_completer(self._complete)
+        module.set_completer_delims(_WORD_BREAKS)
+        for setting in (
+            "bell-style none",
+            "show-all-if-ambiguous on",
+            "page-completions off",
+            "completion-query-items 0",  # each of these two would read the answer to a question itself
+            "enable-bracketed-paste off",  # the keyboard recognises pasted text
+        ):
+            module.parse_and_bind(f"set {setting}")
+        module.parse_and_bind("tab: complete")
+        for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
+            for modifier in (3, 5):  # Alt, Ctrl
+                module.parse_and_bind(rf'"\e[1;{modifier}{arrow}": {function}')
+
+    @property
+    def text(self) -> str:
+        if self._library.is_over:
+            return (self._library.line or b"").decode(self._encoding, "replace")
+        return str(self._module.get_line_buffer())
+
+    @property
+    def is_at_start(self) -> bool:
+        return self._library.point == 0
+
+    @property
+    def is_over(self) -> bool:
+        return self._library.is_over
+
+    def begin(self, hint: str, draft: str) -> None:
+        self._module.set_startup_hook(lambda: self._module.insert_text(draft))
+        try:
+            self._library.begin(hint.encode(self._encoding, "replace"))
+        finally:
+            self._module.set_startup_hook(None)
+
+    def press(self, key: Key) -> None:
+        self._library.press(key.raw)
+        if self._library.is_over and self._library.line is None:
+            raise EOFError
+
+    def insert(self, text: str) -> None:
+        self._library.insert(text.encode(self._encoding, "replace"))
+
+    def resize(self) -> None:
+        self._library.resize()
+
+    def finish(self) -> None:
+        self._library.press(_FINISH_KEYS)
+
+    def end(self) -> None:
+        if not self._library.is_over:
+            sys.stdout.write("\r")
+        self._library.end()
+
+    def has_history(self, text: str) -> bool:
+        module = self._module
+        return any(module.get_history_item(at) == text for at in range(1, module.get_current_history_length() + 1))
+
+    def add_history(self, text: str) -> None:
+        with contextlib.suppress(ValueError):  # the editor accepts only characters of the locale
+            self._module.add_history(text)
+
+    def use_vi_keys(self) -> None:
+        self.is_vi = True
+        for line in ("set editing-mode vi", "set show-mode-in-prompt off", r'"\C-e": end-of-line', "tab: complete"):
+            self._module.parse_and_bind(line)
+
+    def _complete(self, text: str, state: int) -> str | None:
+        """Return the completion with the number `state`, as the line editor wants it."""
+        if not state:
+            self._matches = self._complete_word(text, self._module.get_begidx() == 0)
+        return self._matches[state] if state < len(self._matches) else None
+
+
+def load_line_editor(history: PromptHistory | None, complete: Complete) -> LineEditor:
+    """Load the best editor that this Python offers."""
+    editor: LineEditor
+    try:
+        editor = ReadlineEditor(_import_readline(), complete)
+    except (ImportError, OSError, AttributeError, ValueError):
+        editor = SimpleEditor(complete)
     for text in history.load() if history is not None else ():
-        add_to_history(readline, text)
-    return readline
+        editor.add_history(text)
+    return editor
 
 
-def _import_line_editor() -> Any:
+def _import_readline() -> Any:
     """Import the line editor, and read the person's keys without those that begin with Esc, Esc.
 
     Debian has some (for rxvt), and with them the editor would wait for a third key after Esc, Esc.
@@ -72,13 +174,11 @@ def _import_line_editor() -> Any:
     os.environ["INPUTRC"] = os.devnull  # otherwise it reads the file while it is imported
     try:
         import readline
-    except ImportError:
-        return None
     finally:
         os.environ.pop("INPUTRC")
         if before is not None:
             os.environ["INPUTRC"] = before
-    if "libedit" in (readline.__doc__ or ""):
+    if "libedit" in (readline.__doc__ or "") or sys.platform == "win32":
         return readline
     places = [Path(before)] if before else [Path("~/.inputrc").expanduser(), _SYSTEM_KEYS]
     with contextlib.suppress(OSError, RuntimeError):
@@ -89,40 +189,3 @@ def _import_line_editor() -> Any:
             file.flush()
             readline.read_init_file(file.name)
     return readline
-
-
-def bind_prompt_keys(editor: Any) -> None:
-    """Bind the keys for completion, the next mode, pasted text and pictures in the current set of keys.
-
-    Our keys are macros of keys that nobody types. The mode key calls us twice and ends the line; Esc, Esc calls once.
-    """
-    # `complete` would turn into the function of the paste key if it is called twice in a row; this one never does.
-    editor.parse_and_bind("tab: vi-complete")
-    for key, function in (("^", "menu-complete"), ("]", "possible-completions"), ("\\\\", "insert-completions")):
-        editor.parse_and_bind(rf'"\C-{key}": {function}')
-    editor.parse_and_bind(r'"\e[Z": "\C-^\C-e\C-^\C-e\C-m"')
-    editor.parse_and_bind(r'"\e[200~": "\C-]"')
-    editor.parse_and_bind(r'"\C-v": "\C-\\"')
-
-
-def _let_escape_pass(editor: Any) -> None:
-    """Make the line editor insert a character typed after Esc: an Esc just after a turn was meant to stop that turn.
-
-    By default, the line editor treats Esc followed by a letter as Alt plus that letter, however long the pause between
-    them.
-    """
-    if "libedit" in (editor.__doc__ or ""):
-        return
-    editor.parse_and_bind(r'"\e": ""')
-    for char in map(chr, range(0x20, 0x7F)):
-        if char not in _SEQUENCE_STARTS:
-            quoted = f"\\{char}" if char in '"\\' else char
-            editor.parse_and_bind(f'"\\e{quoted}": "{quoted}"')
-    for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
-        for modifier in (3, 5):  # Alt, Ctrl
-            editor.parse_and_bind(rf'"\e[1;{modifier}{arrow}": {function}')
-
-
-def add_to_history(editor: Any, text: str) -> None:
-    with contextlib.suppress(UnicodeError):  # the editor accepts only characters of the locale
-        editor.add_history(text)

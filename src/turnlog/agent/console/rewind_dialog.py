@@ -45,9 +45,10 @@ def ask_and_rewind(loop: AgentLoop, ask: Ask, screen: ConsoleScreen) -> RewindRe
     if not points:
         return RewindResult(("There is no prompt to go back to yet.",))
     screen.write_lines(*_render_points(points))
-    answer = (ask(POINT_HINT) or "").strip()
+    typed = (ask(POINT_HINT) or "").rstrip()
+    answer = typed.strip()
     if answer and not answer.isdecimal():
-        return RewindResult((), prompt=answer)
+        return RewindResult((), prompt=typed)  # with the blank before a command's mark that was pasted
     if not (answer.isdecimal() and 1 <= int(answer) <= len(points)):
         return RewindResult((UNCHANGED_TEXT,))
     point = points[int(answer) - 1]

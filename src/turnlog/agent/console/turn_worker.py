@@ -152,7 +152,7 @@ class TurnWorker:
         elif key.name == UP:
             self._take_back_queue(session)
         elif key.name == ENTER:
-            self.queue_prompt(session, self.draft.take_text().strip())
+            self.queue_prompt(session, self.draft.take_text().rstrip())
         elif key.name in (PASTE, PICTURE):
             self._insert_paste(key)
         else:
@@ -161,7 +161,7 @@ class TurnWorker:
     def _insert_paste(self, key: Key) -> None:
         """Add pasted text or the picture on the clipboard to the draft."""
         try:
-            self.draft.text += (
+            self.draft.insert_paste(
                 self._keyboard.paste_picture() if key.name == PICTURE else self._keyboard.adopt_paste(key.text)
             )
         except TurnlogError as error:

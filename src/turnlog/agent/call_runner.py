@@ -17,13 +17,16 @@ from msgspec.structs import replace
 
 from turnlog.agent.events import CallDenied, CallEnded, CallProgress, CallStarted, TurnEvent
 from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.permissions.rules import PATH_FIELDS
 from turnlog.agent.person import PermissionAnswer, Person
 from turnlog.agent.record.line_bodies import build_result_block
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
-from turnlog.agent.tools.call_result import CallFollowUp, CallResult, Object, ToolError, Workspace
+from turnlog.agent.tools.call_result import CallFollowUp, CallResult, Object, PinnedPath, ToolError, Workspace
 from turnlog.agent.tools.input_schema import validate_input
+from turnlog.agent.tools.seen_files import locate_file
 from turnlog.agent.tools.tool import CallContext, Tool
+from turnlog.entries.pinned_file import PinnedFile
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 
@@ -150,6 +153,7 @@ class CallRunner:
             return Admission(call, place, refusal=unknown)
         try:
             call = call._replace(arguments=_check_input(call.name, tool, call.arguments))
+            _pin_file(call, place)
         except ToolError as error:
             return Admission(call, place, refusal=error.to_result())
         admission = Admission(call, place, tool)
@@ -217,6 +221,7 @@ class CallRunner:
         """Check a call again after the person changed its input: their permission does not override deny rules."""
         try:
             call = admission.call._replace(arguments=_check_input(admission.call.name, tool, arguments))
+            _pin_file(call, admission.place)
         except ToolError as error:
             return admission._replace(refusal=error.to_result())
         decision = self._setup.guard.decide(call.name, call.arguments, admission.place)
@@ -285,6 +290,7 @@ class CallRunner:
     def _finish_call(self, admission: Admission, outcome: CallOutcome, results: dict[str, CallResult]) -> None:
         call, result = admission.call, outcome.result
         results[call.id] = result
+        _release_file(admission.place)
         self._record.cwd = self._setup.place.cwd
         self._record.write_result(call.id, result)
         self._watch(CallEnded(call.id, call.name, call.arguments, result, round(outcome.seconds * 1000), self._agent))
@@ -299,6 +305,25 @@ class CallRunner:
                 rows = [*later, *([report.stop_row] if report.stop_row else [])]
                 self._contexts += self.hooks.write_rows(rows)
                 self.stop_reason = self.stop_reason or report.stop_reason
+
+
+def _pin_file(call: PendingCall, place: Workspace) -> None:
+    """Hold the file that a call names, so that the call changes or reads the one that its permission is about.
+
+    If the call got another input that names the same file, it stays the one that the question was about.
+    """
+    name = call.arguments.get(PATH_FIELDS.get(call.name, ""))
+    if place.pinned is not None and place.pinned.name == name:
+        return
+    _release_file(place)
+    if isinstance(name, str) and name:
+        place.pinned = PinnedPath(name, PinnedFile(locate_file(name, place)))
+
+
+def _release_file(place: Workspace) -> None:
+    if place.pinned is not None:
+        place.pinned.file.close()
+        place.pinned = None
 
 
 def _check_input(name: str, tool: Tool, arguments: Object) -> Object:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.atomic_file import replace_file
+from turnlog.entries.pinned_file import PinnedFile
 from turnlog.errors import UsageError
 
 _KEPT_SUFFIX = ".before-restore"
@@ -24,7 +25,8 @@ class RestoredFile(NamedTuple):
 
 def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
     """Write a file. An existing file is replaced only with `force`, and a copy of it is kept in the same folder."""
-    real = Path(os.path.realpath(place))
+    file = PinnedFile(place)
+    real = file.real
     if real.is_dir():
         raise UsageError(f"{place}: a folder, not a file; choose a different path")
     if not real.parent.is_dir():
@@ -34,13 +36,15 @@ def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> Res
         raise UsageError(f"{place}: not a regular file; choose a different path")
     if exists and not force:
         raise UsageError(f"{place}: the file already exists; --force replaces it and keeps a copy")
-    copy = _keep_copy(real) if exists else None
-    replace_file(real, data, root=real.parent, mode=0o644)
+    file.check()
+    copy = _keep_copy(file) if exists else None
+    file.replace(data, mode=stat.S_IMODE(file.stat().st_mode) if exists else 0o644)
     return RestoredFile(place, copy)
 
 
-def _keep_copy(place: Path) -> Path:
+def _keep_copy(file: PinnedFile) -> Path:
     """Copy a file to an unused name in the same folder."""
+    place = file.real
     for number in count():
         copy = place.with_name(f"{place.name}{_KEPT_SUFFIX}{f'-{number}' if number else ''}")
         try:
@@ -48,7 +52,7 @@ def _keep_copy(place: Path) -> Path:
         except FileExistsError:
             continue
         try:
-            with place.open("rb") as source, os.fdopen(descriptor, "wb") as target:
+            with os.fdopen(file.open(), "rb") as source, os.fdopen(descriptor, "wb") as target:
                 shutil.copyfileobj(source, target)
                 target.flush()
                 os.fsync(target.fileno())

@@ -9,7 +9,7 @@ that a rule protects are left alone and reported.
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from turnlog.agent.file_history.history import FileHistory, read_copied_file
 from turnlog.agent.file_history.snapshots import FileCopy, Snapshots
-from turnlog.entries.atomic_file import replace_file
+from turnlog.entries.pinned_file import PinnedFile
 from turnlog.errors import TurnlogError
 
 _MAX_COMPARED_LINES = 20_000
@@ -37,6 +37,8 @@ class RestoreStep(NamedTuple):
     added: int = 0
     """How many lines the file gains."""
     removed: int = 0
+    file: PinnedFile | None = None
+    """The file as it was when its change was permitted."""
 
 
 class RestoredFiles(NamedTuple):
@@ -73,8 +75,10 @@ def restore_files(history: FileHistory, steps: Sequence[RestoreStep]) -> Restore
             skipped.append(step)
             continue
         try:
+            file = step.file or PinnedFile(step.path)
+            file.check()
             is_kept = history.keep_current(step.path) is not None or is_kept
-            _apply_step(step)
+            _apply_step(step, file)
         except (OSError, TurnlogError) as error:
             skipped.append(step._replace(action="skip", reason=str(error)))
         else:
@@ -96,6 +100,7 @@ def _plan_step(
     history: FileHistory, path: Path, copy: FileCopy, find_refusal: Callable[[Path], str | None]
 ) -> RestoreStep | None:
     """Return what must happen to a file, or None if it is already in the right state."""
+    file = PinnedFile(path)
     try:
         now = read_copied_file(path)
         then = None if copy.name is None else read_copied_file(history.folder / copy.name)
@@ -103,21 +108,23 @@ def _plan_step(
         return RestoreStep(path, "skip", reason=str(error))
     if now == then and (copy.name is None or then is not None):
         return None
-    if refusal := find_refusal(path):
+    if refusal := find_refusal(path) or find_refusal(file.real):
         return RestoreStep(path, "skip", reason=refusal)
     if copy.name is not None and then is None:
         return RestoreStep(path, "skip", reason="its copy is gone")
     added, removed = _count_lines(now or b"", then or b"")
-    return RestoreStep(path, "delete" if then is None else "restore", then, "", added, removed)
+    return RestoreStep(path, "delete" if then is None else "restore", then, "", added, removed, file)
 
 
-def _apply_step(step: RestoreStep) -> None:
-    real = Path(os.path.realpath(step.path))
+def _apply_step(step: RestoreStep, file: PinnedFile) -> None:
     if step.data is None:
-        step.path.unlink(missing_ok=True)
+        file.unlink()
         return
-    real.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(real, step.data, root=real.parent, mode=0o644)
+    try:
+        mode = stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        mode = 0o644
+    file.replace(step.data, mode=mode)
 
 
 def _count_lines(before: bytes, after: bytes) -> tuple[int, int]:

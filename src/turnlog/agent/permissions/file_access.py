@@ -63,6 +63,9 @@ class FileAccess(Struct):
     def list_names(self, name: str, base: Path | None = None) -> tuple[Path, ...]:
         """Return all names of a file, with and without following links."""
         key = (name, base or self.place.cwd)
+        if (held := self.place.pinned) is not None and held.name == name and key not in self.spelled:
+            names = list_spellings(*key, self.home)
+            self.spelled[key] = tuple(dict.fromkeys((names[0], held.file.real, *names[1:])))
         if key not in self.spelled:
             self.spelled[key] = list_spellings(*key, self.home)
         return self.spelled[key]

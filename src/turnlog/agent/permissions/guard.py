@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, apply_mode, pick_strictest
 from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.rules import (
     EDIT_TOOLS,
+    PATH_FIELDS,
     READ_TOOLS,
     PermissionRule,
     PermissionRules,
@@ -27,10 +30,6 @@ _FREE_TOOLS = frozenset(
     " StructuredOutput".split()
 )
 """Tools that change nothing or that ask the person; each call by a sub-agent is decided separately."""
-_PATH_FIELDS = {
-    **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
-    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
-}
 _NAME_FIELDS = {"WebFetch": ("url", ""), "Task": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
 _UNCHECKABLE_REASON = "The call's input can't be checked."
 
@@ -174,7 +173,7 @@ class SettingsGuard:
         return access.is_hidden if access.has_read_rules() else lambda _: False
 
     def _build_access(self, place: Workspace, mode: PermissionMode) -> FileAccess:
-        wider = Workspace(place.root, place.cwd, (*place.further, *self.settings.list_folders()))
+        wider = replace(place, further=(*place.further, *self.settings.list_folders()))
         return FileAccess(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
     def _decide_by_nature(self, name: str, arguments: Mapping[str, Any], access: FileAccess) -> Decision:
@@ -194,7 +193,7 @@ class SettingsGuard:
         return self._apply_rules(name) or (ALLOW_DECISION if name in _FREE_TOOLS else _ask_decision(name, "", (name,)))
 
     def _decide_file_call(self, name: str, arguments: Mapping[str, Any], access: FileAccess) -> Decision:
-        path = arguments.get(_PATH_FIELDS.get(name, "file_path"), "." if _PATH_FIELDS.get(name) == "path" else None)
+        path = arguments.get(PATH_FIELDS[name], "." if PATH_FIELDS[name] == "path" else None)
         if not isinstance(path, str):
             return Decision("ask", _UNCHECKABLE_REASON, changes=name in EDIT_TOOLS)
         if name in EDIT_TOOLS:

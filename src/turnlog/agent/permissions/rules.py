@@ -20,6 +20,12 @@ from turnlog.agent.settings import RuleKind, Settings
 
 READ_TOOLS = frozenset({"Read", "Glob", "Grep", "NotebookRead", "LS"})
 EDIT_TOOLS = frozenset({"Edit", "Write", "NotebookEdit", "MultiEdit"})
+PATH_FIELDS = {
+    **dict.fromkeys(READ_TOOLS | EDIT_TOOLS, "file_path"),
+    **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
+}
+"""The field of a call's input that names a file or folder, by tool."""
 _RULE_PATTERN = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _TOOL_ALIASES = {"Agent": "Task", "KillBash": "KillShell"}
 _MATCH_ALL_SPECS = frozenset({"", "*", ":*", "**"})

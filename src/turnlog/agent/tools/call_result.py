@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from turnlog.entries.pinned_file import PinnedFile
+
 Object = Mapping[str, Any]
 
 
@@ -47,6 +49,14 @@ class RejectedCall(ToolError):
         return CallResult(f"<tool_use_error>{self}</tool_use_error>", f"Error: {self}", is_error=True)
 
 
+class PinnedPath(NamedTuple):
+    """A file that a call names."""
+
+    name: str
+    """The name in the call."""
+    file: PinnedFile
+
+
 class Workspace(Struct):
     """The working folders; a shell may change `cwd` to any folder inside them."""
 
@@ -55,3 +65,5 @@ class Workspace(Struct):
     cwd: Path
     further: Sequence[Path] = ()
     """Additional working folders (`--add-dir`)."""
+    pinned: PinnedPath | None = None
+    """The file that the call names, held since before it was decided whether the call may run."""

@@ -14,11 +14,12 @@ from turnlog.agent.tools.seen_files import (
     UNREAD_FILE_TEXT,
     SeenFiles,
     describe_missing_file,
-    locate_file,
+    hold_file,
 )
 from turnlog.agent.tools.text_file import TextFile, TextSplice, store_text_file
 from turnlog.agent.tools.tool import CallContext
 from turnlog.agent.tools.write import CURRENT_STATE_REMARK, load_existing_file, trim_line_ends
+from turnlog.entries.pinned_file import PinnedFile
 
 _STRAIGHT_QUOTES = str.maketrans("‘’“”", "''\"\"")
 _QUOTE_OPENING_CHARACTERS = frozenset(" \t\n\r([{—–")
@@ -38,14 +39,14 @@ class EditRequest(NamedTuple):
 
 class Edit(DescribedTool):
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        path = locate_file(arguments["file_path"], context.place)
-        request = _parse_edit_request(arguments, path)
-        before = load_existing_file(path)
+        file = hold_file(arguments["file_path"], context.place, "write")
+        request = _parse_edit_request(arguments, file.path)
+        before = load_existing_file(file)
         if before is None:
             if request.old:
-                raise RejectedCall(describe_missing_file(path, context.place))
-            return _create_file(path, arguments["file_path"], request, context)
-        return _apply_edit(before, path, arguments, request, context)
+                raise RejectedCall(describe_missing_file(file.path, context.place))
+            return _create_file(file, arguments["file_path"], request, context)
+        return _apply_edit(before, file, arguments, request, context)
 
 
 def _parse_edit_request(arguments: Object, path: Path) -> EditRequest:
@@ -58,9 +59,9 @@ def _parse_edit_request(arguments: Object, path: Path) -> EditRequest:
     return EditRequest(old, new, bool(arguments.get("replace_all")))
 
 
-def _create_file(path: Path, display_path: str, request: EditRequest, context: CallContext) -> CallResult:
-    context.keep_before_change(path)
-    context.files.note_seen(path, store_text_file(path, request.new, None), request.new, is_written=True)
+def _create_file(file: PinnedFile, display_path: str, request: EditRequest, context: CallContext) -> CallResult:
+    context.keep_before_change(file.path)
+    context.files.note_seen(file.path, store_text_file(file, request.new, None), request.new, is_written=True)
     return _build_result(display_path, "", request.new, request, CURRENT_STATE_REMARK, {})
 
 
@@ -76,8 +77,9 @@ def preview_edit(before: TextFile | None, arguments: Object, path: Path) -> str:
 
 
 def _apply_edit(
-    before: TextFile, path: Path, arguments: Object, request: EditRequest, context: CallContext
+    before: TextFile, file: PinnedFile, arguments: Object, request: EditRequest, context: CallContext
 ) -> CallResult:
+    path = file.path
     stale = _is_stale_file(before, path, request, context.files)
     found = _find_old_string(before.text, request, arguments["old_string"], stale=stale)
     before.check_writable(RejectedCall)
@@ -87,7 +89,7 @@ def _apply_edit(
     whole = not before.shown_text or (context.files.is_seen_whole(path) and not stale)
     after = text.replace("\r\n", "\n")
     context.keep_before_change(path)
-    context.files.note_seen(path, store_text_file(path, text, before), after if whole else None, is_written=True)
+    context.files.note_seen(path, store_text_file(file, text, before), after if whole else None, is_written=True)
     extra = {"staleRecovered": True} if stale else {}
     extra |= {} if whole else {"contentNotInModelContext": True}
     return _build_result(

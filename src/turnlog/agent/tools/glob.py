@@ -10,7 +10,7 @@ from pathlib import Path
 from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
-from turnlog.agent.tools.seen_files import locate_file
+from turnlog.agent.tools.seen_files import hold_file
 from turnlog.agent.tools.tool import CallContext
 
 MAX_GLOB_FILES = 100
@@ -46,7 +46,7 @@ class Glob(DescribedTool):
 def _find_search_folder(arguments: Object, context: CallContext) -> Path:
     if not (path := arguments.get("path")):
         return context.place.cwd
-    folder = locate_file(path, context.place)
+    folder = hold_file(path, context.place, "search").path
     if not folder.exists():
         here = context.place.cwd
         raise ToolError(f"Directory does not exist: {path}. Note: your current working directory is {here}.")

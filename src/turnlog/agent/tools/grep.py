@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
-from turnlog.agent.tools.seen_files import locate_file
+from turnlog.agent.tools.seen_files import hold_file
 from turnlog.agent.tools.tool import CallContext
 
 DEFAULT_HEAD_LIMIT = 250
@@ -49,7 +49,7 @@ class Grep(DescribedTool):
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         name = arguments.get("path") or "."
-        target = locate_file(name, context.place)
+        target = hold_file(name, context.place, "search").path
         here = context.place.cwd
         if not target.exists():
             raise ToolError(f"Path does not exist: {name}. Note: your current working directory is {here}.")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from turnlog.agent.tools import notebook_text
 from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, locate_file
+from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, hold_file
 from turnlog.agent.tools.text_file import TextFile, load_text_file, store_text_file
 from turnlog.agent.tools.tool import CallContext
 
@@ -28,7 +28,8 @@ class CellChange(NamedTuple):
 
 class NotebookEdit(DescribedTool):
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        path = locate_file(arguments["notebook_path"], context.place)
+        file = hold_file(arguments["notebook_path"], context.place, "write")
+        path = file.path
         if path.suffix.lower() != ".ipynb":
             raise RejectedCall(
                 "File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool."
@@ -39,7 +40,7 @@ class NotebookEdit(DescribedTool):
         if not context.files.is_seen(path):
             raise RejectedCall(UNREAD_FILE_TEXT)
         try:
-            before = load_text_file(path)
+            before = load_text_file(file)
         except MissingFile:
             raise RejectedCall("Notebook file does not exist.") from None
         if context.files.is_changed(path, before.status, before.text):
@@ -50,7 +51,7 @@ class NotebookEdit(DescribedTool):
         after = _encode_notebook(notebook, before)
         context.keep_before_change(path)
         context.files.note_seen(
-            path, store_text_file(path, before.replace_text(after), before), before.replace_text(after), is_written=True
+            path, store_text_file(file, before.replace_text(after), before), before.replace_text(after), is_written=True
         )
         return _build_result(change, arguments, mode, notebook, before, after)
 

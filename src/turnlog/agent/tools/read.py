@@ -9,7 +9,7 @@ from typing import NamedTuple
 from turnlog.agent.tools import notebook_text
 from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.seen_files import MissingFile, describe_missing_file, locate_file, word_system_errors
+from turnlog.agent.tools.seen_files import MissingFile, describe_missing_file, hold_file, word_system_errors
 from turnlog.agent.tools.text_file import (
     decode_text_file,
     describe_flaw,
@@ -18,6 +18,7 @@ from turnlog.agent.tools.text_file import (
     stat_regular_file,
 )
 from turnlog.agent.tools.tool import CallContext
+from turnlog.entries.pinned_file import PinnedFile
 
 MAX_UNLIMITED_BYTES = 256 * 1024
 """The largest file to read without a limit on lines."""
@@ -53,14 +54,15 @@ class Read(DescribedTool):
     only_reads = True
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        path = locate_file(arguments["file_path"], context.place)
+        file = hold_file(arguments["file_path"], context.place, "open")
+        path = file.path
         _check_is_text(path)
         try:
             if path.suffix.lower() == ".ipynb":
-                return _read_notebook(path, arguments["file_path"], context)
+                return _read_notebook(file, arguments["file_path"], context)
             offset, limit = max(1, int(arguments.get("offset", 1))), max(0, int(arguments.get("limit", 0)))
             return _build_result(
-                _read_part(path, offset, limit, context), arguments["file_path"], is_page=offset == 1 and not limit
+                _read_part(file, offset, limit, context), arguments["file_path"], is_page=offset == 1 and not limit
             )
         except MissingFile:
             raise ToolError(describe_missing_file(path, context.place)) from None
@@ -80,16 +82,16 @@ def _check_is_text(path: Path) -> None:
         )
 
 
-def _read_part(path: Path, offset: int, limit: int, context: CallContext) -> FilePart:
-    status = stat_regular_file(path)
+def _read_part(held: PinnedFile, offset: int, limit: int, context: CallContext) -> FilePart:
+    status, path = stat_regular_file(held), held.path
     if status.st_size > MAX_UNLIMITED_BYTES and not limit:
         size = f"{status.st_size / 1024:.1f}".removesuffix(".0")
         raise ToolError(f"File content ({size}KB) exceeds maximum allowed size (256KB). {_PARTIAL_READ_ADVICE}")
-    if status.st_size > MAX_UNLIMITED_BYTES and not is_utf_16_file(path):
-        part = _read_large_file(path, status, offset, limit)
+    if status.st_size > MAX_UNLIMITED_BYTES and not is_utf_16_file(held):
+        part = _read_large_file(held, status, offset, limit)
         context.files.note_seen(path, status, None)
         return part
-    file = load_text_file(path)
+    file = load_text_file(held)
     lines = file.shown_text.split("\n")
     last = offset - 1 + limit if limit else len(lines)
     whole = offset == 1 and last >= len(lines) and len(file.shown_text) <= MAX_READ_TOKENS * _CHARS_PER_TOKEN
@@ -97,15 +99,15 @@ def _read_part(path: Path, offset: int, limit: int, context: CallContext) -> Fil
     return FilePart("\n".join(lines[offset - 1 : last]), offset, len(lines), file.flaw)
 
 
-def _read_large_file(path: Path, status: os.stat_result, offset: int, limit: int) -> FilePart:
+def _read_large_file(held: PinnedFile, status: os.stat_result, offset: int, limit: int) -> FilePart:
     """Read some lines of a large file without loading the rest."""
     data, line = bytearray(), 1
-    with word_system_errors("read", path), path.open("rb") as file:
+    with word_system_errors("read", held.path), os.fdopen(held.open(), "rb") as file:
         while piece := file.readline(_MAX_LINE_BYTES):
             if offset <= line < offset + limit and len(data) < 4 * _MAX_LINE_BYTES:
                 data += piece
             line += piece.endswith(b"\n")
-    part = decode_text_file(path, status, bytes(data))
+    part = decode_text_file(held.real, status, bytes(data))
     text = part.shown_text if offset + limit > line else part.shown_text.removesuffix("\n")
     return FilePart(text, offset, line, part.flaw)
 
@@ -151,8 +153,8 @@ def _number_lines(text: str, start: int) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), start))
 
 
-def _read_notebook(path: Path, display_path: str, context: CallContext) -> CallResult:
-    file = load_text_file(path)
+def _read_notebook(held: PinnedFile, display_path: str, context: CallContext) -> CallResult:
+    file, path = load_text_file(held), held.path
     cells = notebook_text.extract_cells(file.shown_text)
     context.files.note_seen(path, file.status, file.text)
     blocks = notebook_text.render_cell_blocks(cells, path)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.agent.tools.call_result import RejectedCall, ToolError, Workspace
+from turnlog.entries.pinned_file import PinnedFile
+from turnlog.errors import Changed
 
 UNREAD_FILE_TEXT = "File has not been read yet. Read it first before writing to it."
 CHANGED_FILE_TEXT = (
@@ -107,6 +109,17 @@ def locate_file(name: str, place: Workspace) -> Path:
     return Path(os.path.normpath(place.cwd / path))
 
 
+def hold_file(name: str, place: Workspace, action: str) -> PinnedFile:
+    """Return the file that a call names, as it was when the call was permitted.
+
+    Raises ToolError if its path leads elsewhere by now."""
+    if place.pinned is None or place.pinned.name != name:
+        return PinnedFile(locate_file(name, place))
+    with word_system_errors(action, place.pinned.file.path):
+        place.pinned.file.check()
+    return place.pinned.file
+
+
 def describe_missing_file(path: Path, place: Workspace) -> str:
     """Describe a missing file and suggest a file with a similar name, if there is one."""
     message = f"File does not exist. Note: your current working directory is {place.cwd}."
@@ -122,6 +135,12 @@ def word_system_errors(action: str, path: Path) -> Iterator[None]:
     """Convert system errors into ToolErrors, worded like those of Claude Code's runtime."""
     try:
         yield
+    except Changed:
+        verb = action if action in ("write", "search") else "read"
+        raise ToolError(
+            f"Refusing to {verb} {path}: its symlink resolution changed after permission was checked. If a link in the"
+            " working directory is being rewritten concurrently, stop that and retry."
+        ) from None
     except OSError as error:
         number = error.errno or 0
         text = _ERROR_TEXTS_BY_ERRNO.get(number) or (error.strerror or "failed").lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from turnlog.agent.tools.call_result import RejectedCall, ToolError
 from turnlog.agent.tools.seen_files import CHANGED_MEANWHILE_TEXT, word_system_errors
+from turnlog.entries.pinned_file import PinnedFile
 
 MAX_TEXT_FILE_BYTES = 64 * 1024 * 1024
 """Larger files are not read into memory."""
@@ -31,7 +31,6 @@ _WRITE_REFUSAL = (
     " own encoding (iconv, or PowerShell Get-Content/Set-Content -Encoding), or ask the user whether to convert it to"
     " UTF-8 first. To replace the whole file with new UTF-8 text anyway, delete it first, then Write it."
 )
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _SYSTEM_PATH_PATTERN = re.compile(r"/dev/|/proc/(self|thread-self|\d+)(/|$)")
 
 
@@ -92,33 +91,34 @@ class TextFile(NamedTuple):
         return "".join([*parts, self.written[copied:]])
 
 
-def load_text_file(path: Path) -> TextFile:
+def load_text_file(file: PinnedFile | Path) -> TextFile:
     """Read a file; raise MissingFile if it does not exist."""
-    real = Path(os.path.realpath(path))
-    status = stat_regular_file(real)
+    file = PinnedFile(file) if isinstance(file, Path) else file
+    status = stat_regular_file(file)
     if status.st_size > MAX_TEXT_FILE_BYTES:
         raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command instead.")
-    with word_system_errors("open", path):
-        return decode_text_file(real, status, real.read_bytes())
+    with word_system_errors("open", file.path):
+        return decode_text_file(file.real, status, file.read())
 
 
-def stat_regular_file(path: Path) -> os.stat_result:
+def stat_regular_file(file: PinnedFile) -> os.stat_result:
     """Return the status of a regular file; raise ToolError for a folder, device or pipe."""
+    path = file.path
     with word_system_errors("open", path):
-        status = path.stat()
+        status = file.stat()
     if stat.S_ISDIR(status.st_mode):
         raise ToolError(f"EISDIR: illegal operation on a directory, read '{path}'")
-    if not stat.S_ISREG(status.st_mode) or _SYSTEM_PATH_PATTERN.match(os.path.realpath(path)):
+    if not stat.S_ISREG(status.st_mode) or _SYSTEM_PATH_PATTERN.match(str(file.real)):
         raise RejectedCall(
             f"Cannot read '{path}': this path names a device or process file that this tool does not read."
         )
     return status
 
 
-def is_utf_16_file(path: Path) -> bool:
+def is_utf_16_file(file: PinnedFile) -> bool:
     """Return whether a file starts with the UTF-16 byte-order mark."""
-    with word_system_errors("open", path), path.open("rb") as file:
-        return file.read(len(_UTF_16_MARK)) == _UTF_16_MARK
+    with word_system_errors("open", file.path), os.fdopen(file.open(), "rb") as source:
+        return source.read(len(_UTF_16_MARK)) == _UTF_16_MARK
 
 
 def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
@@ -139,31 +139,22 @@ def describe_flaw(flaw: str) -> str:
     )
 
 
-def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_result:
-    """Write a file atomically; follow links and preserve the mode."""
-    real = Path(os.path.realpath(path))
+def store_text_file(file: PinnedFile | Path, text: str, before: TextFile | None) -> os.stat_result:
+    """Write a file atomically; preserve the mode."""
+    file = PinnedFile(file) if isinstance(file, Path) else file
     raw = _replace_lone_surrogates(text).encode(before.encoding if before else "utf-8")
-    temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
-    with word_system_errors("open", path), contextlib.ExitStack() as cleanup:
-        real.parent.mkdir(parents=True, exist_ok=True)
-        fd = os.open(temporary, _CREATE_FLAGS, 0o666)
-        cleanup.callback(temporary.unlink, missing_ok=True)
-        with os.fdopen(fd, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(fd)
-        if before is not None:
-            temporary.chmod(stat.S_IMODE(before.status.st_mode))
-            with contextlib.suppress(OSError, AttributeError):  # only root may change the owner; Windows has none
-                os.chown(temporary, before.status.st_uid, before.status.st_gid)
-        _check_unchanged(real, before)
-        temporary.replace(real)
-        return real.stat()
+    status = before.status if before else None
+    mode = stat.S_IMODE(status.st_mode) if status else 0
+    with word_system_errors("write", file.path):
+        return file.replace(raw, mode=mode, owner=status, check=lambda: _check_unchanged(file, before))
 
 
-def _check_unchanged(real: Path, before: TextFile | None) -> None:
+def _check_unchanged(file: PinnedFile, before: TextFile | None) -> None:
     """Raise if a file has changed since it was read."""
-    now = real.stat() if real.exists() else None
+    try:
+        now = file.stat()
+    except FileNotFoundError:
+        now = None
     then = before.status if before else None
     if (now and (now.st_mtime_ns, now.st_size, now.st_ino)) != (then and (then.st_mtime_ns, then.st_size, then.st_ino)):
         raise ToolError(CHANGED_MEANWHILE_TEXT)

@@ -8,9 +8,10 @@ from pathlib import Path
 from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.patch import build_patch
-from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, SeenFiles, locate_file
+from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, SeenFiles, hold_file
 from turnlog.agent.tools.text_file import TextFile, load_text_file, store_text_file
 from turnlog.agent.tools.tool import CallContext
+from turnlog.entries.pinned_file import PinnedFile
 
 CURRENT_STATE_REMARK = " (file state is current in your context — no need to Read it back)"
 _TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")
@@ -19,19 +20,20 @@ _TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")
 class Write(DescribedTool):
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         display_path = arguments["file_path"]
-        path = locate_file(display_path, context.place)
-        if path.is_dir():
+        file = hold_file(display_path, context.place, "write")
+        path = file.path
+        if file.real.is_dir():
             raise RejectedCall(
                 f"{display_path} is a directory, not a file. To create a file inside it, include the file name in"
                 " file_path."
             )
         content = trim_line_ends(arguments["content"], path)
-        before = load_existing_file(path)
+        before = load_existing_file(file)
         if before is not None:
             _check_is_known(before, path, context.files)
         text = preview_write(before, arguments, path)
         context.keep_before_change(path)
-        context.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
+        context.files.note_seen(path, store_text_file(file, text, before), text.replace("\r\n", "\n"), is_written=True)
         return _build_result(display_path, content, before)
 
 
@@ -46,10 +48,10 @@ def preview_write(before: TextFile | None, arguments: Object, path: Path) -> str
     return before.replace_text(content) if before else content
 
 
-def load_existing_file(path: Path) -> TextFile | None:
+def load_existing_file(file: PinnedFile | Path) -> TextFile | None:
     """Read a file; return None if it does not exist."""
     try:
-        return load_text_file(path)
+        return load_text_file(file)
     except MissingFile:
         return None
 

@@ -64,3 +64,114 @@ def test_the_session_keeps_what_the_model_asked_for_and_what_came_of_the_changed
     rows = json.dumps(here.session)
     assert "echo wanted > a" in rows
     assert '"stdout": "changed"' in rows
+
+
+ALLOWED = {"behavior": "allow", "updatedInput": {"command": "mkdir made"}}
+
+
+def answer_call(here: Desk, answer: Any) -> Json:
+    """What the model is told of its call, which a program answers in this way."""
+    talk = Talk(here, *ASKS)
+    talk.say(user("go"))
+    request = talk.wait_for_request()
+    found = {"subtype": "success", "request_id": request["request_id"], "response": answer}
+    talk.say({"type": "control_response", "response": found})
+    assert talk.until("result")["result"] == "Done."
+    assert talk.end() == 0
+    (block,) = here.requests[-1]["messages"][-1]["content"]
+    told: Json = block
+    return told
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"behavior": "allow", "updatedInput": None},
+        {"behavior": "allow", "updatedInput": []},
+        {"behavior": "allow", "updatedInput": "mkdir made"},
+        {**ALLOWED, "toolUseID": 5},
+        {**ALLOWED, "updatedPermissions": [{"type": "addDirectories", "directories": ["/tmp"] * 4096}]},
+        {**ALLOWED, "behavior": "ALLOW"},
+        {**ALLOWED, "behavior": True},
+        {"behavior": "ask"},
+        {"behavior": "deny"},
+        {"behavior": "deny", "message": None},
+        {"behavior": "deny", "message": "no", "interrupt": None},
+        {"behavior": "deny", "message": "no", "interrupt": 1},
+        {},
+    ],
+)
+def test_an_answer_that_is_not_valid_denies_the_call_in_the_client_s_words(desk: MakeDesk, answer: Json) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir wanted")), "Done."))
+    told = answer_call(here, answer)
+    assert told["is_error"] is True
+    assert told["content"].startswith("The canUseTool callback returned an invalid permission result. Expected")
+    assert list(here.cwd.iterdir()) == []
+
+
+@pytest.mark.parametrize("answer", [None, [], "allow", True])
+def test_an_answer_that_is_no_object_denies_the_call(desk: MakeDesk, answer: Any) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir wanted")), "Done."))
+    assert answer_call(here, answer)["is_error"] is True
+    assert list(here.cwd.iterdir()) == []
+
+
+SESSION: Json = {"destination": "session"}
+RULES: Json = {"type": "addRules", "behavior": "allow", **SESSION}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"type": "setMode", "mode": "acceptEdits"},
+        {"type": "setMode", "mode": "acceptEdits", "destination": "nowhere"},
+        {**RULES, "rules": [{"toolName": "Bash", "ruleContent": None}]},
+        {**RULES, "rules": [{"toolName": "Bash", "ruleContent": 5}]},
+        {**RULES, "rules": [{"toolName": "Bash", "ruleContent": ""}]},
+        {**RULES, "rules": [{"toolName": "Bash"}, "Bash"]},
+        {**RULES, "rules": {"toolName": "Bash"}},
+        {**RULES, "rules": 5},
+        {**RULES, "rules": [{"toolName": "Bash"}], "destination": "nowhere"},
+        {**RULES, "rules": [{"toolName": "Bash"}], "destination": None},
+        {"type": "addDirectories", "directories": "/", **SESSION},
+        {"type": "addDirectories", "directories": ["/", None], **SESSION},
+        {"type": "addDirectories", "directories": {"/": 1}, **SESSION},
+    ],
+)
+def test_a_change_of_permissions_that_is_not_valid_changes_nothing(desk: MakeDesk, update: Json) -> None:
+    write = call("Write", file_path="../new.txt", content="x")
+    edit = call("Write", file_path="new.txt", content="x")
+    run = call("Bash", command="mkdir wanted")
+    here = desk(script(reply(call("Bash", command="mkdir first")), reply(write), reply(edit), reply(run), "Done."))
+    talk = Talk(here, *ASKS)
+    talk.say(user("go"))
+    talk.answer(
+        talk.wait_for_request(), behavior="allow", updatedInput={"command": "true"}, updatedPermissions=[update]
+    )
+    for _ in range(3):
+        talk.answer(talk.wait_for_request(), behavior="deny", message="no")
+    assert talk.until("result")["result"] == "Done."
+    assert talk.end() == 0
+    assert list(here.cwd.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {"behavior": "allow", "updatedInput": None},
+        {"behavior": "allow", "updatedInput": []},
+        {"behavior": "deny", "message": 5},
+        {"behavior": "deny", "message": "no", "interrupt": "true"},
+    ],
+)
+def test_a_hook_s_answer_to_a_permission_request_that_is_not_valid_decides_nothing(
+    desk: MakeDesk, decision: Json
+) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir wanted")), "Done."))
+    printed = json.dumps({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}})
+    (here.base / "printed").write_text(printed)
+    hook = {"type": "command", "command": f"cat {here.base}/printed"}
+    settings = {"hooks": {"PermissionRequest": [{"hooks": [hook]}]}}
+    (here.config / "settings.json").write_text(json.dumps(settings))
+    assert answer_call(here, {"behavior": "deny", "message": "the program decides"})["content"] == "the program decides"
+    assert list(here.cwd.iterdir()) == []

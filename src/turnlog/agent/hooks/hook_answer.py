@@ -20,6 +20,7 @@ Object = Mapping[str, Any]
 HookVerdict = Literal["allow", "ask", "deny"]
 BLOCKING_EXIT_CODE = 2
 _TEXT_FIELDS = ("stopReason", "reason", "systemMessage")
+_DECISION_TYPES: Mapping[str, type] = {"updatedInput": Mapping, "message": str, "interrupt": bool}
 
 
 class HookAnswer(Struct):
@@ -133,12 +134,16 @@ def _find_invalid_output(event: str, specific: Any) -> str:
         return f"hookSpecificOutput.hookEventName: expected {event!r}, but it is {specific.get('hookEventName')!r}"
     if specific.get("permissionDecision") not in (None, "allow", "deny", "ask", "defer"):
         return "hookSpecificOutput.permissionDecision: Invalid option"
-    for name in ("updatedInput", "decision"):
-        if specific.get(name) is not None and not isinstance(specific[name], Mapping):
-            return f"hookSpecificOutput.{name}: Invalid input: expected object"
+    if specific.get("decision") is not None and not isinstance(specific["decision"], Mapping):
+        return "hookSpecificOutput.decision: Invalid input: expected object"
+    if not isinstance(specific.get("updatedInput", {}), Mapping):  # null, too: the call would run with its own input
+        return "hookSpecificOutput.updatedInput: Invalid input: expected object"
     decision = specific.get("decision")
     if event == "PermissionRequest" and decision is not None and decision.get("behavior") not in ("allow", "deny"):
         return "hookSpecificOutput.decision.behavior: Invalid option"
+    for name, kind in _DECISION_TYPES.items():
+        if decision is not None and name in decision and not isinstance(decision[name], kind):
+            return f"hookSpecificOutput.decision.{name}: Invalid input"
     if not isinstance(specific.get("additionalContext", ""), str):
         return "hookSpecificOutput.additionalContext: Invalid input: expected string"
     return ""

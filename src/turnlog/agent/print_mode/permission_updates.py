@@ -15,6 +15,7 @@ from turnlog.errors import TurnlogError
 
 Object = Mapping[str, Any]
 NO_BYPASS = "the session was not launched with --dangerously-skip-permissions"
+_DESTINATIONS = ("userSettings", "projectSettings", "localSettings", "session", "cliArg")
 _KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 
 
@@ -34,6 +35,8 @@ def apply_permission_updates(loop: AgentLoop, updates: Sequence[Any]) -> None:
 def _apply_update(loop: AgentLoop, update: Object) -> str:
     """Apply one change and return an empty text, or why it can't be applied."""
     guard, kind = loop.setup.guard, update.get("type")
+    if update.get("destination") not in _DESTINATIONS:
+        return f"unknown destination {str(update.get('destination'))[:40]!r}"
     if not isinstance(guard, SettingsGuard):
         return "it concerns a sub-agent"
     if kind == "setMode":
@@ -46,13 +49,16 @@ def _apply_update(loop: AgentLoop, update: Object) -> str:
         loop.record.write_permission_mode(mode)
         return ""
     if kind == "addDirectories":
-        folders = [one for one in update.get("directories") or [] if isinstance(one, str)]
+        folders = update.get("directories")
+        if not isinstance(folders, list) or not all(isinstance(one, str) and one for one in folders):
+            return "its directories are malformed"
         guard.add_session_settings({"additionalDirectories": folders}, loop.setup.place)
         return ""
     if kind != "addRules":
         return f"turnlog does not support the type {str(kind)[:40]!r}"
     behavior = next((one for one in _KINDS if one == update.get("behavior")), None)
-    rules = [_format_rule(one) for one in update.get("rules") or [] if isinstance(one, Mapping)]
+    listed = update.get("rules")
+    rules = [_format_rule(one) for one in listed] if isinstance(listed, list) else []
     if behavior is None or not rules or not all(rules):
         return "its rules are malformed"
     if path := _find_settings_file(loop, str(update.get("destination"))):
@@ -71,11 +77,14 @@ def _find_settings_file(loop: AgentLoop, destination: str) -> tuple[Path, str] |
     return (root, names[destination]) if destination in names else None
 
 
-def _format_rule(rule: Object) -> str:
-    tool, content = rule.get("toolName"), rule.get("ruleContent")
-    if not isinstance(tool, str) or not tool:
+def _format_rule(rule: Any) -> str:
+    """Return a rule as it stands in the settings; "" if it is malformed and might cover more than was meant."""
+    if not isinstance(rule, Mapping) or not isinstance(tool := rule.get("toolName"), str) or not tool:
         return ""
-    return f"{tool}({content})" if isinstance(content, str) and content else tool
+    if "ruleContent" not in rule:
+        return tool
+    content = rule["ruleContent"]
+    return f"{tool}({content})" if isinstance(content, str) and content else ""
 
 
 def build_suggestions(decision: Decision) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from turnlog.agent.mcp_servers.server_tool import ServerTool
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.print_mode.control_channel import ControlChannel
+from turnlog.agent.print_mode.permission_answer import check_permission_answer
 from turnlog.agent.print_mode.permission_updates import build_suggestions
 from turnlog.agent.tools.call_result import to_object
 from turnlog.agent.tools.tool import Question, Tool
@@ -55,14 +56,11 @@ class ProgramPerson:
             **({"tool_use_id": decision.call} if decision.call else {}),
             **({"decision_reason": decision.reason} if decision.reason else {}),
         }
-        answer = self.send_question(request)
-        if answer.get("behavior") == "allow":
+        answer = check_permission_answer(self.send_question(request))
+        if answer["behavior"] == "allow":
             updates = answer.get("updatedPermissions")
             self.apply_updates(updates if isinstance(updates, list) else [])
-            changed = answer.get("updatedInput")
-            if changed is not None and not isinstance(changed, Mapping):
-                return PermissionAnswer("denied", "The program returned an updatedInput that is not an object.")
-            return PermissionAnswer("once", arguments=changed)
+            return PermissionAnswer("once", arguments=answer.get("updatedInput"))
         if answer.get("interrupt") is True:
             return PermissionAnswer("no")
         return PermissionAnswer("denied", str(answer.get("message") or "The program denied the call."))
@@ -73,12 +71,13 @@ class ProgramPerson:
             from turnlog.agent.print_mode.program_elicitation import send_elicitation
 
             return send_elicitation(self._channel, question.arguments)
-        request = {
+        request: dict[str, Any] = {
             "subtype": "can_use_tool",
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
             "input": dict(question.arguments),
         }
-        answer = self.send_question({**request, "tool_use_id": question.call, "requires_user_interaction": True})
+        request |= {"tool_use_id": question.call, "requires_user_interaction": True}
+        answer = check_permission_answer(self.send_question(request))
         if answer.get("interrupt") is True:
             raise RequestCancelled("cancelled")
         if answer.get("behavior") != "allow":
@@ -91,7 +90,7 @@ def send_to_program(channel: ControlChannel, request: dict[str, Any]) -> Object:
     """Ask the program that runs turnlog."""
     answer = channel.send_request(request)
     if answer.is_withdrawn:
-        return {"behavior": "deny", "interrupt": True}
+        return {"behavior": "deny", "message": "", "interrupt": True}
     if answer.content is None:
         return {"behavior": "deny", "message": f"Tool permission request failed: Error: {answer.error}"}
     return answer.content

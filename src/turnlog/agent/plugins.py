@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +40,20 @@ def list_enabled_plugins(
     if missing := [folder for folder in folders or () if not folder.is_dir()]:
         raise UsageError(f"--plugin-dir {missing[0]}: no such folder")
     given = [EnabledPlugin(read_plugin_name(folder), folder, used) for folder, used in (folders or {}).items()]
-    return given + _list_enabled(settings, config_dir)
+    return drop_like_named_plugins(given + _list_enabled(settings, config_dir))
+
+
+def drop_like_named_plugins(plugins: Iterable[EnabledPlugin]) -> list[EnabledPlugin]:
+    """Keep the first plugin of each name: two would share the rules for their tools and skills."""
+    found: dict[str, EnabledPlugin] = {}
+    for plugin in plugins:
+        found.setdefault(fold_plugin_name(plugin.name), plugin)
+    return list(found.values())
+
+
+def fold_plugin_name(name: str) -> str:
+    """Return a plugin's name as it appears in the names of its servers."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
 def read_plugin_name(folder: Path) -> str:
@@ -54,15 +68,23 @@ def _list_enabled(settings: Settings, config_dir: Path) -> list[EnabledPlugin]:
         enabled = layer.values.get("enabledPlugins")
         for name, value in enabled.items() if isinstance(enabled, Mapping) else ():
             wanted.setdefault(str(name), bool(value))
-    names = {name for name, is_enabled in wanted.items() if is_enabled}
+    names = [name for name, is_enabled in wanted.items() if is_enabled]
     if not names:
         return []
-    found = {
-        folder: EnabledPlugin(name.partition("@")[0], folder)
-        for name, folder in _list_installed(config_dir)
-        if name in names
-    }
+    installed = sorted(_list_installed(config_dir), key=lambda one: names.index(one[0]) if one[0] in names else -1)
+    found = {folder: EnabledPlugin(name.partition("@")[0], folder) for name, folder in installed if name in names}
     return list(found.values())
+
+
+def find_like_named_plugins(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Yield the file and the name of each enabled plugin that has the name of another one, and that one's name."""
+    first: dict[str, str] = {}
+    for layer in settings.list_trusted_layers():
+        enabled = layer.values.get("enabledPlugins")
+        for name, value in enabled.items() if isinstance(enabled, Mapping) else ():
+            before = first.setdefault(fold_plugin_name(str(name).partition("@")[0]), str(name)) if value else str(name)
+            if before != str(name):
+                yield layer.where, str(name), before
 
 
 def find_missing_plugins(settings: Settings, config_dir: Path) -> Iterator[tuple[str, str]]:

@@ -55,10 +55,13 @@ def describe_guards(guards: Sequence[UnsupportedFeature]) -> str:
 
 def _find_plugin_problems(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFeature]:
     if any(layer.values.get("enabledPlugins") for layer in settings.layers):
-        from turnlog.agent.plugins import find_missing_plugins  # most sessions have no plugins
+        from turnlog.agent.plugins import find_like_named_plugins, find_missing_plugins  # few sessions have plugins
 
         for where, name in find_missing_plugins(settings, config_dir):
             yield UnsupportedFeature(where, f"the plugin {name[:100]} is not installed, so it is not loaded")
+        for where, name, other in find_like_named_plugins(settings):
+            what = f"the plugin {name[:100]} is not loaded: it would share names and rules with {other[:100]}"
+            yield UnsupportedFeature(where, what)
 
 
 # -- other settings

@@ -76,19 +76,36 @@ def load_agent_types(
     places: list[tuple[Path, Path | None]] = [(config_dir, None)] if "user" in sources else []
     if "project" in sources:
         places += [(folder / ".claude", folder) for folder in _list_project_folders(cwd)]
+    belongs_to_plugin = _build_plugin_check(plugins)
     for place, root in places:
         if place == config_dir and root is not None:
             continue
+        paths: dict[str, Path] = {}
         for path in _list_agent_files(place / "agents", root, warn):
             may_widen = root is None or is_trusted
             if kind := _read_agent_type(path, warn, may_widen=may_widen, ignores_hooks=ignores_hooks):
-                types[kind.name] = kind
+                if belongs_to_plugin(kind.name):
+                    warn(f"{path}: the sub-agent is skipped, since names like {kind.name[:60]} belong to a plugin")
+                    continue
+                if before := paths.get(kind.name):
+                    warn(f"{path}: its sub-agent has the name of the one in {before.name} and replaces it")
+                types[kind.name], paths[kind.name] = kind, path
     for plugin in plugins:
         for path in _list_agent_files(plugin.folder / "agents", plugin.folder, warn):
             if kind := _read_agent_type(path, warn, may_widen=False, ignores_hooks=ignores_hooks):
                 name = f"{plugin.name}:{kind.name}"
                 types[name] = replace(kind, name=name)
     return types
+
+
+def _build_plugin_check(plugins: Sequence[EnabledPlugin]) -> Callable[[str], bool]:
+    """Return a function that decides whether only a plugin may define a sub-agent of a name."""
+    if not plugins:
+        return lambda _: False
+    from turnlog.agent.plugins import fold_plugin_name  # few sessions have plugins
+
+    names = {fold_plugin_name(plugin.name) for plugin in plugins}
+    return lambda name: ":" in name and fold_plugin_name(name.partition(":")[0]) in names
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from turnlog.agent.plugins import EnabledPlugin
+from turnlog.agent.plugins import EnabledPlugin, fold_plugin_name
 from turnlog.agent.settings import SETTING_SOURCES
 from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.tools.command_file import CommandFile
@@ -42,9 +42,13 @@ def load_commands(
     if "project" in sources and is_trusted and os.path.realpath(project) != os.path.realpath(config_dir):
         places.append((project, cwd, ""))
     places += [(plugin.folder, plugin.folder, plugin.name) for plugin in plugins]
+    reserved = {fold_plugin_name(plugin.name) for plugin in plugins}
     for kind in ("skills", "commands"):
         for folder, root, plugin in places:
             for name, path in _list_files(folder / kind, root, kind, warn):
+                if not plugin and ":" in name and fold_plugin_name(name.partition(":")[0]) in reserved:
+                    warn(f"{path}: /{name} is skipped, since names like this belong to a plugin")
+                    continue
                 whole = f"{plugin}:{name}" if plugin else name
                 command = _read_command(whole, path, kind == "skills", str(folder) if plugin else "")
                 if isinstance(command, str):

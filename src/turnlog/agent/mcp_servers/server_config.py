@@ -37,6 +37,8 @@ from turnlog.errors import UsageError
 Object = Mapping[str, Any]
 _VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _KINDS = {"stdio": "stdio", "http": "http", "streamable-http": "http", "sse": "sse"}
+_FOREIGN_SCOPES = ("project", "plugin")
+"""The scopes of servers that somebody else may have defined."""
 
 
 class ServerConfig(Struct, frozen=True):
@@ -92,9 +94,13 @@ def find_servers(
     servers: dict[str, ServerConfig] = {}
     problems: list[UnsupportedFeature] = []
     unapproved: list[ServerConfig] = []
-    for scope, where, values in _list_places(root, config_dir, flags, is_strict, plugins):
-        if sources is not None and scope in SETTING_SOURCES and scope not in sources:
-            continue
+    places = [
+        place
+        for place in _list_places(root, config_dir, flags, is_strict, plugins)
+        if sources is None or place[0] not in SETTING_SOURCES or place[0] in sources
+    ]
+    owners = _find_name_owners(places)
+    for scope, where, values in places:
         for name, value in values.items():
             config = _read_config(str(name), scope, where, value, environ)
             if isinstance(config, str):
@@ -103,6 +109,9 @@ def find_servers(
                 )
                 continue
             key = normalize_name(config.name)
+            if config.name != owners[key]:
+                problems.append(UnsupportedFeature(where, describe_name_clash(config, owners[key])))
+                continue
             if key in servers or any(normalize_name(one.name) == key for one in unapproved):
                 continue
             if reason := _find_prohibition(config, settings):
@@ -120,6 +129,27 @@ def find_servers(
         what = f"the MCP server {config.name!r} does not start: {why}; {remedy}"
         problems.append(UnsupportedFeature(config.where, what))
     return ConfiguredServers(tuple(servers.values()), tuple(problems), tuple(unapproved))
+
+
+def _find_name_owners(places: Sequence[tuple[str, str, Object]]) -> dict[str, str]:
+    """Return, by normalised name, the server whose tools may have it.
+
+    Only servers of the same name replace each other. Otherwise a project or a plugin could take over the rules of one
+    of the person's own servers.
+    """
+    owners: dict[str, str] = {}
+    for _, _, values in sorted(places, key=lambda place: place[0] in _FOREIGN_SCOPES):
+        for name in values:
+            owners.setdefault(normalize_name(str(name)), str(name))
+    return owners
+
+
+def describe_name_clash(config: ServerConfig, owner: str) -> str:
+    """Describe why a server may not start beside another one."""
+    return (
+        f"the MCP server {config.name!r} does not start: the names of its tools would begin with {config.prefix}, as"
+        f" those of {owner!r} do, and share its permission rules; rename one of them"
+    )
 
 
 def _list_places(

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.agent.mcp_servers.server_config import ServerConfig, normalize_name
+from turnlog.agent.mcp_servers.server_config import ServerConfig, describe_name_clash, normalize_name
 from turnlog.agent.mcp_servers.server_link import Object, QuestionAsker, ServerFailure, ServerLink
 from turnlog.agent.mcp_servers.server_results import limit_output, read_resource_text
 from turnlog.agent.mcp_servers.server_tool import ServerTool
@@ -32,6 +32,8 @@ class ServerStatus(NamedTuple):
     tools: int = 0
     is_disabled: bool = False
     """Whether a program has closed the connection."""
+    is_refused: bool = False
+    """Whether its tools would have the names of another server's."""
 
     @property
     def word(self) -> str:
@@ -51,6 +53,12 @@ class ServerPool:
 
     def connect_all(self, configs: Sequence[ServerConfig], root: Path, environ: Mapping[str, str]) -> None:
         """Connect to servers in parallel; one that fails does not keep the others from starting."""
+        admitted = []
+        for config in configs:
+            if not self.refuse_rival(config):
+                self.statuses[config.name] = ServerStatus(config)  # its name is taken from now on
+                admitted.append(config)
+        configs = admitted
         if not configs:
             return
         try:
@@ -75,6 +83,16 @@ class ServerPool:
                     self.add_server(link, future.result(), seconds)
                 except ServerFailure as error:
                     self.statuses[link.config.name] = ServerStatus(link.config, str(error))
+
+    def refuse_rival(self, config: ServerConfig) -> str:
+        """Refuse a server whose tools would share the names and rules of another one's; return why, or ""."""
+        others = [one.config for one in self.statuses.values() if not one.is_refused and one.config.name != config.name]
+        owner = next((other.name for other in others if other.prefix == config.prefix), None)
+        if owner is None:
+            return ""
+        problem = describe_name_clash(config, owner)
+        self.statuses[config.name] = ServerStatus(config, problem, is_refused=True)
+        return problem
 
     def add_server(self, link: ServerLink, tools: Sequence[Object], seconds: float) -> None:
         """Add the tools and prompts of a connected server; a name that exists already is not replaced."""

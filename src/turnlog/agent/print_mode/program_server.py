@@ -68,6 +68,9 @@ def add_program_servers(
     seconds = read_connect_seconds(setup.environ)
     for name in names:
         link = ProgramLink(name, channel, read_call_seconds(to_object(configs.get(name))))
+        if problem := pool.refuse_rival(link.config):
+            loop.tell(WarningIssued(problem))
+            continue
         try:
             if problem := find_name_problem(name):
                 raise ServerFailure(problem)

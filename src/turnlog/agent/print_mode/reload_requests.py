@@ -19,7 +19,13 @@ from turnlog.agent.hooks.hook_definitions import HookDefinition
 from turnlog.agent.hooks.hook_settings import load_hooks
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.mcp_servers.server_config import ServerConfig
-from turnlog.agent.plugins import EnabledPlugin, list_enabled_plugins, list_named_folders, read_plugin_name
+from turnlog.agent.plugins import (
+    EnabledPlugin,
+    drop_like_named_plugins,
+    list_enabled_plugins,
+    list_named_folders,
+    read_plugin_name,
+)
 from turnlog.agent.server_start import ServerStart, get_server_pool
 from turnlog.agent.setup_builder import SetupBuilder
 from turnlog.agent.started_session import StartedSession
@@ -102,7 +108,7 @@ class SessionReload:
         folders = {folder: has_servers for folder, has_servers in named.items() if folder.is_dir()}
         found = list_enabled_plugins(builder.guard.settings, builder.config_dir, folders)
         loaded = {plugin.folder: plugin for plugin in (*found, *builder.plugins, *asked) if plugin.folder.is_dir()}
-        plugins = list(loaded.values())
+        plugins = drop_like_named_plugins(loaded.values())
         hooks = load_hooks(builder.guard.settings, plugins)
         guards = [one for one in hooks.problems if one.is_guard]
         if guards and not builder.options.ignores_hooks:

@@ -27,9 +27,6 @@ READER = """
 import json, sys
 from pathlib import Path
 from turnlog.agent.console import keyboard as keys
-from turnlog.agent.console import line_editor
-if sys.argv[2] == "simple":
-    line_editor._import_readline = lambda: sys  # no line editor of the system
 board = keys.Keyboard(Path(sys.argv[1]))
 if sys.argv[2] == "vi":
     board.use_vi_keys()
@@ -164,6 +161,18 @@ def test_a_last_enter_glued_to_pasted_text_is_pressed_and_characters_before_it_a
     ]
 
 
+def test_pasted_text_without_an_end_is_given_up_as_text() -> None:
+    parser = KeyParser()
+    assert parser.feed(PASTE_START + b"a\r!b\r") == []
+    assert parser.end_burst() == []
+    parser.give_up_end()
+    assert parser.feed(b"!c\r") == []  # the rest of it, which arrives late
+    assert [(key.name, key.text) for key in parser.end_burst()] == [(PASTE, "a\n!b\n!c\n")]
+    assert [key.text for key in parser.feed(b"x")] == ["x"]
+    parser.give_up_end()
+    assert [key.text for key in parser.feed(b"x")] == ["x"]
+
+
 def test_a_very_long_paste_is_passed_on_in_pieces_and_nothing_of_it_is_lost() -> None:
     size = 40 << 20
     parser = KeyParser()
@@ -183,6 +192,10 @@ class Line:
 
     def __init__(self, base: Path, kind: str, term: str = "xterm") -> None:
         environ = {**os.environ, "TERM": term, "LANG": "C.UTF-8", "HOME": str(base)}
+        if kind == "simple":  # a Python whose module is not GNU readline
+            (base / "modules").mkdir(exist_ok=True)
+            (base / "modules" / "readline.py").write_text('"""Uses libedit."""')
+            environ["PYTHONPATH"] = f"{base / 'modules'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
         self.terminal = Terminal([sys.executable, "-c", READER, str(base / "history"), kind], base, environ, (24, 100))
 
     def type_and_paste(self, keys: str, pasted: str, *, has_pause: bool = False) -> list[list[str]]:
@@ -249,7 +262,10 @@ def test_a_mark_at_the_start_counts_only_if_it_is_typed(make_line: Callable[...,
     def read(keys: str) -> str:
         line.terminal.send(keys)
         line.terminal.expect("<<")
-        return str(json.loads(line.terminal.expect(">>").removesuffix(">>"))[1])
+        found = json.loads(line.terminal.expect(">>").removesuffix(">>"))
+        line.terminal.expect("\x1b[?2004h")
+        line.terminal.expect("> ")  # before this, the terminal itself would show what is typed
+        return str(found[1])
 
     def paste_and_read(text: str, keys: str) -> str:
         line.terminal.send(paste(text))
@@ -267,6 +283,17 @@ def test_a_mark_at_the_start_counts_only_if_it_is_typed(make_line: Callable[...,
     assert paste_and_read("made", f"{to_start}{insert}!\r") == "!made"
     assert kind == "vi" or read(f"{paste('ls')}{to_start}!\r") == " !ls"  # glued to the paste
     assert read(" x\r") == " x"
+
+
+@needs_terminal
+@pytest.mark.parametrize("kind", ["emacs", "simple", "vi"])
+def test_ctrl_c_gives_up_pasted_text_whose_end_does_not_come(make_line: Callable[..., Line], kind: str) -> None:
+    line = make_line(kind)
+    line.terminal.send("\x1b[200~!lost\r!touch made\r")
+    line.terminal.press("\x03", "touch made")  # Ctrl-C may overtake what was pasted
+    line.terminal.send("\r")
+    line.terminal.expect("<<")
+    assert json.loads(line.terminal.expect(">>").removesuffix(">>")) == ["line", " !lost\n!touch made\n"]
 
 
 @needs_terminal

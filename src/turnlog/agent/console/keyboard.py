@@ -138,6 +138,9 @@ class Keyboard:
             while not editor.is_over:
                 self._press_keys(line, keep=keep)
             return line.text
+        except KeyboardInterrupt:
+            self._parser.give_up_end()
+            raise
         except EOFError:
             sys.stdout.write("" if is_dumb_terminal() else "\n")
             raise
@@ -235,6 +238,9 @@ class Keyboard:
         _switch_paste_marks("h")
         try:
             yield
+        except KeyboardInterrupt:
+            self._parser.give_up_end()
+            raise
         finally:
             _set_terminal_state(before)
 
@@ -264,11 +270,12 @@ class Keyboard:
         import select
 
         fd = sys.stdin.fileno()
-        ready, _, _ = select.select([fd, self._waker[0]], [], [], seconds)
+        pause = self._parser.pause_seconds
+        ready, _, _ = select.select([fd, self._waker[0]], [], [], seconds if pause is None else pause)
         if self._waker[0] in ready:
             os.read(self._waker[0], 4096)
             return []
-        keys = self._parser.feed(_read_terminal(fd)) if ready else []
+        keys = self._parser.feed(_read_terminal(fd)) if ready else self._parser.end_burst()
         while (pause := self._parser.pause_seconds) is not None:
             if select.select([fd], [], [], pause)[0]:
                 keys += self._parser.feed(_read_terminal(fd))

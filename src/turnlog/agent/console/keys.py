@@ -28,6 +28,7 @@ _KEY_SEQUENCE_SECONDS = 0.05
 """How long to wait for the rest of a key's escape sequence, and for more behind the end of pasted text."""
 _GLUE_SECONDS = 0.5
 """How long to wait for more if something followed the end of pasted text at once."""
+_MARKS_PER_PASTE = 2
 _LINE_BREAK_PATTERN = re.compile(rb"[\r\n]")
 _MARK_PATTERN = re.compile(rb"\x1b\[20[01]~")
 _UNIT_PATTERN = re.compile(
@@ -116,6 +117,11 @@ class KeyParser:
                 keys.append(key)
         return keys
 
+    def give_up_end(self) -> None:
+        """Take pasted text whose end does not come for complete as soon as nothing more arrives; all of it is text."""
+        if self._is_pasting:
+            self._is_pasting, self._marks = False, _MARKS_PER_PASTE + 1
+
     def end_burst(self) -> list[Key]:
         """Return the keys that are complete because nothing followed at once."""
         if self.pause_seconds is None:
@@ -123,7 +129,9 @@ class KeyParser:
         if self._pasted is not None:
             text, self._pasted, self._rest = bytes(self._pasted + self._rest), None, b""
             glued = text[self._end :]
-            if self._marks > 2 or _LINE_BREAK_PATTERN.search(glued.removesuffix(b"\n").removesuffix(b"\r")):
+            if self._marks > _MARKS_PER_PASTE or _LINE_BREAK_PATTERN.search(
+                glued.removesuffix(b"\n").removesuffix(b"\r")
+            ):
                 return [_make_paste(text)]
             return [_make_paste(text[: self._end]), *_parse_glued_keys(glued)]
         keys = []

@@ -81,7 +81,16 @@ SEQUENCES = [
     ),
     *("!", "!\x1b", "x\x1b", "x\x01", "text\x1b[D", "\\", "a\\\r"),
 ]
-VI_KEYS = [f"word\x1b{char}" for char in map(chr, range(0x21, 0x7F))] + ["\x1b/", "\x1b2d", '\x1b"a', "\x1br", "\x1bR"]
+VI_KEYS = [f"word\x1b{char}" for char in map(chr, range(0x21, 0x7F))] + [
+    "\x1b/",
+    "\x1b2d",
+    "\x1b8",
+    "\x1b[2V\x1bgs",
+    "\x1bd8",
+    '\x1b"a',
+    "\x1br",
+    "\x1bR",
+]
 
 
 def paste(text: str) -> str:

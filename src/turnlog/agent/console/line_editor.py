@@ -115,7 +115,15 @@ class ReadlineEditor:
             self._module.set_startup_hook(None)
 
     def press(self, key: Key) -> None:
-        self._library.press(key.raw)
+        if key.raw.startswith((b"\x1b[", b"\x1bO")):
+            if self._library.has_function(key.raw):
+                self._library.press(key.raw)
+            return
+        # A key typed just after the Esc of vi is a command of its own.
+        parts = [key.raw[:1], key.raw[1:]] if self.is_vi and key.raw[:1] == b"\x1b" else [key.raw]
+        for raw in parts:
+            if raw and not self._library.is_over:
+                self._library.press(raw)
         if self._library.is_over and self._library.line is None:
             raise EOFError
 

@@ -13,8 +13,10 @@ from typing import Any
 
 _ABORT_KEY = 7
 """Ctrl-G: the answer to a function of the library that wants a key although there is none."""
-_SEARCH_STATES = 0x80 | 0x100
-"""The library is searching in the history."""
+_ABORTED_STATES = 0x80 | 0x100 | 0x400
+"""The library is searching in the history, or reads a number for a command; it leaves these by a key only."""
+_MAX_NESTED_STATES = 8
+"""How many keys can wait for another one at the same time: a command of vi within a sequence of keys within a count."""
 
 
 class ReadlineLibrary:
@@ -28,9 +30,13 @@ class ReadlineLibrary:
         self._library.rl_callback_handler_install.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
         self._library.rl_insert_text.argtypes = [ctypes.c_char_p]
         self._library.rl_free.argtypes = [ctypes.c_void_p]
+        self._library.rl_function_of_keyseq.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+        self._library.rl_function_of_keyseq.restype = ctypes.c_void_p
         for name in ("rl_callback_sigcleanup", "rl_discard_argument", "rl_free_line_state", "rl_cleanup_after_signal"):
             getattr(self._library, name).argtypes = []
         self._state = ctypes.c_ulong.in_dll(self._library, "rl_readline_state")
+        self._pending = ctypes.c_int.in_dll(self._library, "rl_pending_input")
+        """A key that the library has put back, such as a command of vi behind a count."""
         self._point = ctypes.c_int.in_dll(self._library, "rl_point")
         self._read_function = ctypes.c_void_p.in_dll(self._library, "rl_getc_function")
         self._available_function = ctypes.c_void_p.in_dll(self._library, "rl_input_available_hook")
@@ -62,15 +68,20 @@ class ReadlineLibrary:
     def press(self, raw: bytes) -> None:
         """Give the library a key."""
         self._bytes.extend(raw)
-        while self._bytes and not self.is_over:
+        while (self._bytes or self._pending.value) and not self.is_over:
             self._library.rl_callback_read_char()
         self._bytes.clear()
 
+    def has_function(self, raw: bytes) -> bool:
+        """Return whether a sequence does something; the library would take an unknown one for several keys."""
+        return self._library.rl_function_of_keyseq(raw, None, None) is not None
+
     def insert(self, data: bytes) -> None:
         """Insert text; a key that waits for another one, and a search in the history, are cancelled."""
-        if self._state.value & _SEARCH_STATES:
+        if self._state.value & _ABORTED_STATES:
             self.press(bytes([_ABORT_KEY]))
-        self._library.rl_callback_sigcleanup()
+        for _ in range(_MAX_NESTED_STATES):  # each call leaves only one of them
+            self._library.rl_callback_sigcleanup()
         self._library.rl_discard_argument()
         self._library.rl_insert_text(data)
         self._library.rl_redisplay()

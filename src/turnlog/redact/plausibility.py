@@ -21,6 +21,7 @@ _PLAIN_PATH = re.compile(
 )
 _NUMBERS_OR_DATE = re.compile(r"v?[0-9]+(?:[.\-:/,][0-9]+)*+[a-z%]{0,3}$|\d{4}-\d\d-\d\d")
 _DOTTED_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?|!)?\.[A-Za-z_$][\w$]*)+$")
+_PLAIN_PART = re.compile(r"[A-Za-z][a-z]+")
 _NUMBERED_NAME = re.compile(r"[A-Za-z_]+[0-9]{1,3}$")
 _FILE_PATH = re.compile(r"[\w@.+-]+(?:[/\\][\w@.+-]+)+\.[A-Za-z]\w{0,5}(?::\d+)*$")
 _CONSTANT_NAME = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|%?[A-Z]+[0-9]*_[A-Z_]+$")
@@ -53,6 +54,21 @@ COMMON_NON_SECRETS = frozenset(
     " changed removed deleted updated created generated stored encrypted hashed unset disabled enabled ignore"
     " ignored".split()
 )
+_CODE_OWNERS = frozenset(
+    "self this cls super that it req request res resp response ctx context config configuration cfg conf settings"
+    " setting process os env environ args arg options opts opt params props prop state store user users account event"
+    " evt data body form fields var vars local locals module modules each values input inputs target app application"
+    " client server session db database auth system com org net java javax io util utils std string math console window"
+    " document http https www model models type types schema schemas entity item row record result results output"
+    " payload message node element obj object instance parent child root base core common api service services"
+    " provider manager factory builder helper helpers constants consts const enum errors error exception test tests"
+    " mock fixture fixtures value field key keys name secrets vault data each page view component theme styles css"
+    " random faker crypto json yaml proto flask django express react vue angular kotlin swift android foundation ui"
+    " local remote header headers cookie cookies query route router form control controls microsoft google amazon aws"
+    " azure newtonsoft spring apache guard guards validators validator forms serializers collections typing ast node"
+    " syntax lexer parser scanner grammar kind".split()
+)
+"""The first parts of dotted names in code, which are not the first words of passwords."""
 _INSTRUCTION_WORDS = frozenset(
     "password passphrase passwords token secret key pin your enter please must required invalid repeat confirm type"
     " incorrect wrong forgot reset new field missing empty cannot can't".split()
@@ -104,15 +120,19 @@ def is_password_like(value: str, *, quoted: bool, sure: bool) -> bool:
         len(value) < 4
         or len(value) > 256
         or is_placeholder(value)
-        or _is_path_or_reference(value, quoted)
-        or is_code_expression(value, quoted)
+        or _is_path_or_reference(value, quoted, sure)
+        or is_code_expression(value, quoted, sure)
     ):
         return False
     if not (quoted or sure) and value.isidentifier() and not has_letters_and_digits(value) and _is_secret_name(value):
         return False
     if _PLAIN_WORDS.match(value):
         one_word = value.isalpha() and len(value) >= 6 and (value.islower() or (sure and not value.isupper()))
-        return (one_word and (quoted or sure) and not _is_secret_name(value)) or is_random_letters(value)
+        return (
+            ((quoted or sure)
+            and ((one_word and not _is_secret_name(value)) or has_joined_words(value, sure=sure)))
+            or is_random_letters(value)
+        )
     return len(value) >= 6 or quoted or sure
 
 
@@ -120,10 +140,11 @@ def is_token_like(value: str, *, quoted: bool, sure: bool) -> bool:
     """Return whether a value called a secret, token or key may be one."""
     if (quoted or sure) and is_dense(value):
         return True
-    if len(value) < (8 if quoted or sure else 12) or is_placeholder(value) or _is_path_or_reference(value, quoted):
+    if len(value) < (8 if quoted or sure else 12) or is_placeholder(value):
         return False
     if (
-        is_code_expression(value, quoted)
+        _is_path_or_reference(value, quoted, sure)
+        or is_code_expression(value, quoted, sure)
         or (_CONSTANT_NAME.match(value) and not sure)
         or _NON_TOKEN_CHARACTER.search(value)
     ):
@@ -224,12 +245,38 @@ def is_strong_secret(value: str) -> bool:
     return 8 <= len(value) <= 512 and has_letters_and_digits(value) and is_token_like(value, quoted=True, sure=False)
 
 
-def is_code_expression(value: str, quoted: bool) -> bool:
+def has_joined_words(value: str, *, sure: bool) -> bool:
+    """Return whether words are joined as people do for a password: `maple.Willow`, `copper-saddle-winter`."""
+    if _is_secret_name(value):
+        return False
+    if "." in value:
+        return bool(_DOTTED_NAME.match(value)) and not is_dotted_reference(value)
+    parts = value.split("-")
+    return len(parts) >= 3 and value.islower() and min(map(len, parts)) >= 3 and (sure or len(parts) > 3)
+
+
+def is_dotted_reference(value: str) -> bool:
+    """Return whether a dotted value is a name in code even where a value is expected: `config.Token`, `user.name`."""
+    first, *_, last = parts = value.split(".")
+    return (
+        _is_secret_name(value)
+        or first.lower() in _CODE_OWNERS
+        or min(map(len, parts)) < 3
+        or len(parts) > 3
+        or "_" in value
+        or any(part.isupper() or part.lower() in COMMON_NON_SECRETS for part in parts)
+        or not (any(map(str.isdigit, value)) or (last[0].isupper() and all(map(_PLAIN_PART.fullmatch, parts))))
+    )
+
+
+def is_code_expression(value: str, quoted: bool, sure: bool = False) -> bool:
     """Return whether a value is an expression: `q.options.limit`, `a?.b??0`, `x=y.z`, `client_token2()`."""
     if not quoted and _CODE_EXPRESSION.search(value):
         return True
     if quoted and not ("=" in value and "." in value):
         return False
+    if sure and _DOTTED_NAME.match(value):
+        return is_dotted_reference(value)
     parts = [part for part in _CODE_OPERATORS.split(value) if part]
     return any(map(_DOTTED_NAME.match, parts)) and all(
         _DOTTED_NAME.match(part) or part.isidentifier() or part.isdigit() for part in parts
@@ -258,14 +305,16 @@ def count_character_changes(value: str) -> int:
     return sum(a != b for a, b in pairwise(kinds))
 
 
-def _is_path_or_reference(value: str, quoted: bool) -> bool:
+def _is_path_or_reference(value: str, quoted: bool, sure: bool) -> bool:
     lower = value.lower()
     if _PLAIN_PATH.match(lower) or "://" in lower or _FILE_PATH.match(value):
         return True
+    if quoted or not _DOTTED_NAME.match(value):
+        return False
     return (
-        not quoted
-        and bool(_DOTTED_NAME.match(value))
-        and (len(value) < 40 or not has_letters_and_digits(value.rpartition(".")[2]))
+        is_dotted_reference(value)
+        if sure and len(value) < 40
+        else (len(value) < 40 or not has_letters_and_digits(value.rpartition(".")[2]))
     )
 
 

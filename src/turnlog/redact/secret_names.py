@@ -13,9 +13,11 @@ from typing import NamedTuple
 from turnlog.redact.plausibility import (
     NO_SEED_WORDS,
     has_digits_or_symbols,
+    has_joined_words,
     is_code_group,
     is_passphrase_like,
     is_password_like,
+    is_placeholder,
     is_token_like,
 )
 from turnlog.redact.text_view import is_inside_word
@@ -43,6 +45,10 @@ _PASS_OWNERS = (
 )
 """Words before `pass` that make it definitely a password."""
 _OWNED_PASS_NAME = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
+_OWNED_TOKEN_NAME = re.compile(
+    r"(?:api|auth|access|refresh|bearer|session|deploy|npm|vault|bot|admin|app|service|webhook|jwt)[-_]?tokens?$",
+    re.IGNORECASE,
+)
 _PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
 _SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
 CODE_OWNERS = (
@@ -91,6 +97,12 @@ def _check_network_key(value: str, quoted: bool, sure: bool) -> bool:
 
 def _check_token(value: str, quoted: bool, sure: bool) -> bool:
     return is_token_like(value, quoted=quoted, sure=sure)
+
+
+def _check_owned_token(value: str, quoted: bool, sure: bool) -> bool:
+    """Accept joined words as well: after `API_TOKEN`, they are no name of a token in a parser."""
+    is_joined = (quoted or sure) and "." in value and not is_placeholder(value) and has_joined_words(value, sure=sure)
+    return is_joined or is_token_like(value, quoted=quoted, sure=sure)
 
 
 def _check_login(value: str, _quoted: bool, _sure: bool) -> bool:
@@ -222,8 +234,12 @@ def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
 
 
 def choose_value_check(word: SecretWord, name: str) -> SecretValueCheck:
-    """Return the check for a name's value; `dbPass` is less ambiguous than `pass`."""
-    return _check_password if word.check is _check_short_password and _OWNED_PASS_NAME.search(name) else word.check
+    """Return the check for a name's value; `dbPass` is less ambiguous than `pass`, and `apiToken` than `token`."""
+    if word.check is _check_short_password and _OWNED_PASS_NAME.search(name):
+        return _check_password
+    if word.check is _check_token and (word.anchor in ("secret", "key") or _OWNED_TOKEN_NAME.search(name)):
+        return _check_owned_token
+    return word.check
 
 
 @cache

@@ -15,6 +15,7 @@ from turnlog.redact.literal_joints import LITERAL_JOINT
 from turnlog.redact.name_joints import JOINT_PATTERN, SHELL_NAME, NameValueJoint
 from turnlog.redact.plausibility import (
     has_digits_or_symbols,
+    has_joined_capitals,
     has_joined_words,
     is_dense,
     is_passphrase_like,
@@ -40,7 +41,7 @@ from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 # Most words are not followed by what must follow a name.
 _NAME_LOOKAHEAD = (
     r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?"
-    r"(?:\s{0,8}+[:=?-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|<|&[gl]t;|\.value|\[|\\+[nr]|\s|\||：|は))"
+    r"(?:\s{0,8}+[:=?-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|<|&[gl]t;|\.value|\[|%|\*\*|\\+[nr]|\s|\||：|は))"
 )
 _WORD_ANCHORS = tuple(dict.fromkeys(word.anchor for word in SECRET_WORDS if word.anchor != "code"))
 """The anchors of all words except `code`, which is too common; `lists` handles what follows it."""
@@ -146,16 +147,31 @@ def _is_secret_value(text: str, word: SecretWord, joint: NameValueJoint, span: t
     if joint.is_doubtful:
         if joined["comma"] and value.isidentifier() and not is_random_like(value, least=8):
             return False
-        if joint.is_far and word.rule != "password" and not is_random_like(value, least=16):
+        if (
+            joint.is_far
+            and word.rule != "password"
+            and not (is_random_like(value, least=16) or has_joined_capitals(value))
+        ):
             return False
         is_phrase = quoted and word.rule == "password" and is_passphrase_like(value, sure=False)
         is_conspicuous = quoted and word.rule == "password" and " " not in value and has_digits_or_symbols(value)
         is_joined = word.rule == "password" and has_joined_words(value, sure=False) and (quoted or value[0].isupper())
-        is_strong = is_joined or is_strong_secret(value)
+        is_named_phrase = quoted and joined["space"] and word.is_phrase and is_passphrase_like(value, sure=True)
+        is_strong = is_joined or bool(is_named_phrase) or is_strong_secret(value)
         if not (is_strong or is_conspicuous or is_phrase) or (word.is_ambiguous and not is_random_like(value, least=8)):
             return False
-    sure = joint.is_sure or (not quoted and _is_value(text, word, joint, span, is_strong))
+    sure = (
+        joint.is_sure
+        or (quoted and " " in value and (is_strong or _is_spaced_setting(text, joint, value)))
+        or (not quoted and _is_value(text, word, joint, span, is_strong and "." in value))
+    )
     return choose_value_check(word, joint.name)(value, quoted, sure) and not is_in_hash_table(text, *span)
+
+
+def _is_spaced_setting(text: str, joint: NameValueJoint, value: str) -> bool:
+    """Return whether words in quotes are the value of `password='…'` in a connection string, and no sentence."""
+    is_alone = text[joint.start - 1 : joint.start] in ("", " ", ";") and joint.match["sign"] == "="
+    return is_alone and any(map(str.isdigit, value))
 
 
 def _is_value(text: str, word: SecretWord, joint: NameValueJoint, span: tuple[int, int], is_strong: bool) -> bool:

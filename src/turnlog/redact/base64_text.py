@@ -14,6 +14,8 @@ _MIN_BASE64_CHARS = 24
 # In base64 of ASCII text, the first of every four characters is one of these.
 _BASE64_TEXT = r"(?:[CI-Za-f][A-Za-z0-9+/_-]{3}){6}(?:[A-Za-z0-9+/_-]|\\*[rn\n](?=[A-Za-z0-9+/]{20})){0,200000}+={0,2}"
 _BASE64_TOKEN = re.compile(r"(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))" + _BASE64_TEXT)
+_MIN_BINARY_CHARS = 1_024
+"""Shorter text may be a token."""
 _BASE64_BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
 
 
@@ -55,7 +57,7 @@ def decode_base64_text(token: str) -> str | None:
 
 def is_base64_binary(text: str) -> bool:
     """Return whether a whole string is base64 that encodes something other than text, such as an image."""
-    if len(text) < 120 or not _BASE64_BINARY.match(text) or text.strip().find(" ") >= 0:
+    if len(text) < _MIN_BINARY_CHARS or not _BASE64_BINARY.match(text) or text.strip().find(" ") >= 0:
         return False
     if not re.fullmatch(r"[A-Za-z0-9+/\r\n]++={0,2}\s*+", text):
         return False

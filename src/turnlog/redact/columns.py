@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.assignments import find_rule_for_key
-from turnlog.redact.plausibility import has_digits_or_symbols, is_random_like
+from turnlog.redact.plausibility import has_digits_or_symbols, has_joined_capitals, is_random_like
 from turnlog.redact.secret_names import can_hold_secret, find_secret_words
 from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
@@ -206,6 +206,8 @@ def _find_in_columns(text: str, table: _Table, rows: list[list[Span]]) -> Iterat
 
 
 def _is_conspicuous(value: str) -> bool:
+    if has_joined_capitals(value):
+        return True
     if (
         len(value) < 6
         or " " in value

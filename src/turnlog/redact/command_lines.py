@@ -20,7 +20,7 @@ from turnlog.redact.password_places import (
     PIPED_PASSWORD,
     TO_SECURE_STRING,
 )
-from turnlog.redact.plausibility import is_password_like
+from turnlog.redact.plausibility import is_passphrase_like, is_password_like
 from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
@@ -51,11 +51,13 @@ PASSWORD_OPTIONS = (
     OptionRow("-p", "security", "apart", needs="keychain"),
     OptionRow("-p", "poetry", "apart", needs="publish"),
     OptionRow("-p", "docker podman helm nerdctl oras crane az oc cf ibmcloud buildah skopeo", "either", needs="login"),
+    OptionRow("-hp", "rar", "attached"),
     OptionRow("-P", "zip unzip sqlcmd bcp osql ipmitool mosquitto_pub mosquitto_sub tsql", "either"),
     OptionRow("-w", "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn", "either"),
     OptionRow("-w", "security", "apart", needs="add-"),
     OptionRow("-a", "redis-cli"),
     OptionRow("-A", "snmpwalk snmpget snmpset"),
+    OptionRow("-c", "snmpwalk snmpget snmpset snmpbulkwalk snmpgetnext snmptrap"),
     OptionRow("-X", "snmpwalk snmpget snmpset"),
     OptionRow("-pass", "openssl", "pass:"),
     OptionRow("-passin", "openssl", "pass:"),
@@ -85,7 +87,9 @@ _VALUE_FORMS = {
     "apart": rf"{ARGUMENT_GAP}{PASSWORD_VALUE}",
     "attached": PASSWORD_VALUE,
     "either": rf"(?:{ARGUMENT_GAP}|=)?{PASSWORD_VALUE}",
-    "pass:": rf"{ARGUMENT_GAP}pass:{PASSWORD_VALUE}",
+    "pass:": rf"{ARGUMENT_GAP}{OPTIONAL_QUOTE}pass:"
+    r"(?P<value>(?<=\"pass:)[^\"\n\\]{3,200}(?=\")|(?<='pass:)[^'\n\\]{3,200}(?=')"
+    r"|[^\s\"'`\\|;&<>]{3,200}+)",
     "name:": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s:\"'`\\]{{1,100}}:{_VALUE_AFTER_NAME}",
     "name%": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s%\"'`\\]{{1,100}}%{_VALUE_AFTER_NAME}",
     "name,": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s,\"'`\\]{{1,100}},{_VALUE_AFTER_NAME}",
@@ -106,7 +110,9 @@ class CommandRule:
             value = view.text[start:end]
             if value.startswith(("$", "-")) or _SHORT_NUMBER.fullmatch(value):
                 continue
-            if is_password_like(value, quoted=True, sure=True):
+            if is_password_like(value, quoted=True, sure=True) or (
+                " " in value and is_passphrase_like(value, sure=True)
+            ):
                 yield SecretFinding(start, end, "password", FindingRank.ASSIGNMENT, value)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.plausibility import has_digits_or_symbols, is_password_like, is_random_like
+from turnlog.redact.plausibility import has_digits_or_symbols, has_joined_capitals, is_password_like, is_random_like
 from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
@@ -15,6 +15,7 @@ _PLAIN_LOGIN_CALLS = ("auth", "credential", "credentials", "pw_set")
 _MIXED_LOGIN_CALLS = (
     "login",
     "connect",
+    "begin",
     "bind",
     "bind_s",
     "getconnection",
@@ -51,6 +52,9 @@ _SECRET_FILE_OUTPUT = AnchoredPattern(
     r"\r?\n(?P<value>[^\s]{6,200})(?=\r?\n|$)",
 )
 _USER_NAME = r"`?(?P<user>[A-Za-z0-9._@+-]{2,64})`?"
+_ACCOUNT_SENTENCE = AnchoredPattern(
+    "account", rf"s?\b[:=]? (?:is |are )?{_USER_NAME} ?/ ?`?(?P<value>[^\s`\"',;(){{}}]{{6,64}})"
+)
 _CREDENTIALS_SENTENCE = AnchoredPattern(
     "cred",
     r"(?:s|entials?)\b[^\n:=]{0,60}(?:[:=]|\bare\b|\bis\b)\s?"
@@ -67,6 +71,7 @@ class LoginRule:
         ":54",
         " cat ",
         "cred",
+        "account",
     )
     names = ("password",)
 
@@ -90,11 +95,16 @@ class LoginRule:
             for match in _SECRET_FILE_OUTPUT.finditer(lower):
                 if _is_password(text[slice(*match.span("value"))]):
                     yield match.span("value")
-        if view.has_word("cred"):
-            for match in _CREDENTIALS_SENTENCE.finditer(lower):
-                value = text[slice(*match.span("value"))].rstrip(".)")
-                if is_random_like(value, least=6):
-                    yield match.start("value"), match.start("value") + len(value)
+        for sentence in (_CREDENTIALS_SENTENCE, _ACCOUNT_SENTENCE):
+            if view.has_word(sentence.anchor):
+                yield from _iter_sentence_passwords(text, sentence.finditer(lower))
+
+
+def _iter_sentence_passwords(text: str, matches: Iterator[re.Match[str]]) -> Iterator[tuple[int, int]]:
+    for match in matches:
+        value = text[slice(*match.span("value"))].rstrip(".)")
+        if is_random_like(value, least=6) or has_joined_capitals(value):
+            yield match.start("value"), match.start("value") + len(value)
 
 
 def _iter_password_arguments(text: str, at: int, plain: bool) -> Iterator[tuple[int, int]]:
@@ -120,6 +130,8 @@ def _iter_password_arguments(text: str, at: int, plain: bool) -> Iterator[tuple[
 
 
 def _is_password(value: str) -> bool:
+    if has_joined_capitals(value):
+        return True
     if value.isidentifier() and value.islower() and not is_random_like(value, least=8):
         return False
     return (

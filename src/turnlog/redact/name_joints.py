@@ -9,7 +9,7 @@ SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 _VERBS = "is|was|are|ist|war|lautet|heißt|est|es|era|è|é"
 _OF = (
     "for|of|to|on|at|in|für|fuer|vom|von|des|der|zum|zur|im|am|du|de|del|della|dello|do|da|dos|van|voor|pour|para|per"
-    "|di|al"
+    "|di|al|you|we|I"
 )
 """Words that a sentence may have between a name and its value: `Passwort für den Drucker lautet: …`."""
 _GAP = r"(?:\s|\\[rn]){0,40}+"
@@ -26,11 +26,12 @@ _OTHER_PAIR = (
 )
 _LINE_END = r"(?:(?:\r|\\r)?(?:\n|\\n))"
 JOINT_PATTERN = re.compile(
-    r"(?P<close>\\*+[\"'`]?(?:\[\w{0,6}\]|\])?)(?:"
+    r"(?P<close>\\*+[\"'`]?(?:\[\w{0,6}\]|\]|\*\*)?)(?:"
+    r"(?P<encoded>%(?:25)?3[Dd]|(?:%22)?%3[Aa](?:%20|\+)?%22)|"
     rf"(?P<field>{_OTHER_PAIR}\s{{0,8}}+,?\s{{0,40}}+\\*+[\"']?(?:[Vv]alue|content)\\*+[\"']?\s?[:=]\s?"
     r"|\s?\{\s{1,40}(?:[a-z_]{1,20}\s{0,8}=\s?[^\n]{0,80}\n\s{0,40}){0,4}default\s{0,8}=\s?)"
     rf"|(?P<part>(?:{_LINE_END}[A-Za-z-]{{4,30}}: [^\n\\]{{1,80}})?{_LINE_END}{{2}})"
-    r"|(?P<sign>\s{0,8}+(?::=|\?=|=>|={1,3}|:-(?=[^\s}])|:(?!:)|:(?=: )|->)(?::(?= ))?\s{0,8}+)"
+    r"|(?P<sign>\s{0,8}+(?::=|\?=|=>|={1,3}|:-(?=[^\s}])|:(?![:?])|:(?=: )|->)(?::(?= ))?(?:\*\*)?\s{0,8}+)"
     r"(?P<typed>[&A-Za-z][\w.\[\]|'& ]{0,30}?\s?=\s?(?=[\"'`]))?"
     r"(?:[&!][\w!:-]{1,30}[ \t]{1,8}|[|>][-+0-9]{0,2}[ \t]{0,4}(?:\r?\n|\\n)[ \t]{1,40})?"
     rf"(?:(?:new )?(?:{_WRAPPERS})?\(\s{{0,40}}+(?=[NnEebB]?\\*[\"'`]))?"
@@ -73,6 +74,7 @@ class NameValueJoint(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """True if only a value can follow, as after an option or a shell variable without spaces."""
-        if (self.is_flag and self.match["space"]) or self.match["markup"] or self.match["part"]:
+        joined = self.match
+        if (self.is_flag and joined["space"]) or joined["markup"] or joined["part"] or joined["encoded"]:
             return True
         return bool((self.match["sign"] == "=" or self.match["comma"]) and SHELL_NAME.match(self.name))

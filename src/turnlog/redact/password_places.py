@@ -30,6 +30,10 @@ PASSWORD_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
             "openssl passwd",
             rf"{ARGUMENT_GAP}(?:-(?:salt{ARGUMENT_GAP}{_SHELL_WORD}|[a-z0-9]{{1,9}}){ARGUMENT_GAP}){{0,4}}+{PASSWORD_VALUE}",
         ),
+        (
+            "mosquitto_passwd",
+            rf"{ARGUMENT_GAP}-[a-z]*b[a-z]*{ARGUMENT_GAP}{_SHELL_WORD}{ARGUMENT_GAP}{_SHELL_WORD}{ARGUMENT_GAP}{PASSWORD_VALUE}",
+        ),
         ("requirepass", rf"{ARGUMENT_GAP}{PASSWORD_VALUE}"),
         ("chpasswd", rf"{ARGUMENT_GAP}?<<<{ARGUMENT_GAP}?{OPTIONAL_QUOTE}[^\s:\"']{{1,64}}:{PASSWORD_VALUE}"),
         ("wifi connect", rf"{ARGUMENT_GAP}{_SHELL_WORD}{ARGUMENT_GAP}password{ARGUMENT_GAP}{_QUOTED_OR_BARE_VALUE}"),
@@ -54,7 +58,7 @@ PASSWORD_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("identified", r"\s{1,9}by\s{1,9}(?:password\s{1,9})?\\*'(?P<value>[^'\n\\]{3,200}+)"),
         (
             "identified",
-            r"\s{1,9}by\s{1,9}\\*[\"]?(?=[^\s;]{0,60}[0-9])(?P<value>[^\s\"'`;,.\\]{6,64}+)\\*[\"]?\s{0,9};",
+            r"\s{1,9}by\s{1,9}\\*[\"]?(?=[^\s;]{0,60}[0-9])(?P<value>[^\s\"'`;,\\]{6,64}+)\\*[\"]?\s{0,9};",
         ),
     ),
     "secret": (
@@ -96,8 +100,9 @@ PASSWORD_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
 """By a word that several tools share: the text that the line must contain, in lower case, and what follows it."""
 PIPED_PASSWORD = re.compile(
     r"(?:echo|printf) (?:-[neE]{1,3} )?(?:\\*[\"']?%s(?:\\+n)?\\*[\"']? )?\\*(?P<quote>[\"']?)"
-    r"(?:[a-z_][a-z0-9_.-]{0,31}:)?(?P<value>[^\s\"'|;&<>$`\\]{4,100}+)\\*(?P=quote)"
+    r"(?:[a-z_][a-z0-9_.-]{0,31}:)?(?P<value>(?<=[\"'])[^\"'\n$`\\]{4,100}+(?=\\*[\"'])|[^\s\"'|;&<>$`\\]{4,100}+)\\*(?P=quote)"
     r" ?\| ?(?:sudo )?(?:sudo -[a-zA-Z]{0,5}S|chpasswd|passwd --stdin|kinit|cryptsetup|smbpasswd|gpg --batch|openssl"
+    r"|vncpasswd|pass insert|secret-tool|gh secret|wrangler secret|htpasswd -[a-zA-Z]{0,4}i|kubeseal"
     r"|(?:docker|podman|helm registry|gh auth|az|oc) login)"
 )
 """A password that `echo` pipes to a tool."""

@@ -40,7 +40,17 @@ _SIGN = re.compile(r"[^A-Za-z0-9\s]")
 _LONG_WORD = re.compile(r"[a-z]{12}|[A-Z]{12}")
 _CONSONANT_RUN = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 _PLACEHOLDER_PARTS = frozenset("your example sample placeholder changeme dummy redacted replace insert".split())
-_SECRET_KIND_WORDS = ("password", "passwd", "passphrase", "secret", "token", "credential", "apikey")
+_SECRET_KIND_WORDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "privatekey",
+    "publickey",
+)
 COMMON_NON_SECRETS = frozenset(
     "string str text bytes password passwd passphrase passcode pwd secret secrets token tokens key apikey none null nil"
     " undefined true false yes no on off required optional hidden masked redacted invalid incorrect wrong missing empty"
@@ -69,6 +79,11 @@ _CODE_OWNERS = frozenset(
     " syntax lexer parser scanner grammar kind".split()
 )
 """The first parts of dotted names in code, which are not the first words of passwords."""
+_CODE_ENDS = frozenset(
+    "none null true false string str int bool number object any type name value key id default empty text data get"
+    " required optional hidden marker parse read write load".split()
+)
+_JOINED_WORDS = re.compile(r"(?=\w+\.)[A-Za-z][a-z]{2,}(?:\.[A-Z][a-z]{2,}[0-9]{0,4}){0,2}(?:\.[0-9]{1,4})?")
 _INSTRUCTION_WORDS = frozenset(
     "password passphrase passwords token secret key pin your enter please must required invalid repeat confirm type"
     " incorrect wrong forgot reset new field missing empty cannot can't".split()
@@ -95,6 +110,7 @@ def is_placeholder(value: str) -> bool:
         or _PLACEHOLDER_WORD.search(lower)
         or _REPEATED_CHARACTER.search(lower)
         or lower.endswith(("example", "examplekey"))
+        or value.startswith("EXAMPLE")
         or _is_sequence(lower)
         or (len(value) < 64 and any(hump.lower() in _PLACEHOLDER_PARTS for hump in _NAME_PARTS.findall(value)))
     )
@@ -129,10 +145,8 @@ def is_password_like(value: str, *, quoted: bool, sure: bool) -> bool:
     if _PLAIN_WORDS.match(value):
         one_word = value.isalpha() and len(value) >= 6 and (value.islower() or (sure and not value.isupper()))
         return (
-            ((quoted or sure)
-            and ((one_word and not _is_secret_name(value)) or has_joined_words(value, sure=sure)))
-            or is_random_letters(value)
-        )
+            (quoted or sure) and ((one_word and not _is_secret_name(value)) or has_joined_words(value, sure=sure))
+        ) or is_random_letters(value)
     return len(value) >= 6 or quoted or sure
 
 
@@ -250,21 +264,29 @@ def has_joined_words(value: str, *, sure: bool) -> bool:
     if _is_secret_name(value):
         return False
     if "." in value:
-        return bool(_DOTTED_NAME.match(value)) and not is_dotted_reference(value)
+        return bool(_JOINED_WORDS.fullmatch(value) or _DOTTED_NAME.match(value)) and not is_dotted_reference(value)
     parts = value.split("-")
     return len(parts) >= 3 and value.islower() and min(map(len, parts)) >= 3 and (sure or len(parts) > 3)
+
+
+def has_joined_capitals(value: str) -> bool:
+    """Return whether a dotted value is a password even in a list of other values: no name, file, host or version."""
+    return bool(_JOINED_WORDS.fullmatch(value)) and has_joined_words(value, sure=True)
 
 
 def is_dotted_reference(value: str) -> bool:
     """Return whether a dotted value is a name in code even where a value is expected: `config.Token`, `user.name`."""
     first, *_, last = parts = value.split(".")
+    if len(last) >= 16 and not _is_secret_name(value) and is_random_like(last, least=16):
+        return False
     return (
         _is_secret_name(value)
         or first.lower() in _CODE_OWNERS
-        or min(map(len, parts)) < 3
+        or min(len(part) for part in parts if not part.isdigit()) < 3
         or len(parts) > 3
         or "_" in value
-        or any(part.isupper() or part.lower() in COMMON_NON_SECRETS for part in parts)
+        or any(part.isupper() for part in parts)
+        or last.lower() in _CODE_ENDS
         or not (any(map(str.isdigit, value)) or (last[0].isupper() and all(map(_PLAIN_PART.fullmatch, parts))))
     )
 
@@ -313,7 +335,7 @@ def _is_path_or_reference(value: str, quoted: bool, sure: bool) -> bool:
         return False
     return (
         is_dotted_reference(value)
-        if sure and len(value) < 40
+        if sure
         else (len(value) < 40 or not has_letters_and_digits(value.rpartition(".")[2]))
     )
 

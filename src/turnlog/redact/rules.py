@@ -20,6 +20,7 @@ from turnlog.redact.password_hashes import HashRule
 from turnlog.redact.personal_data import EmailRule, HomeFolderRule
 from turnlog.redact.plausibility import count_character_changes, has_letters_and_digits
 from turnlog.redact.plugin_rules import load_plugin_rules
+from turnlog.redact.protocols import ProtocolRule
 from turnlog.redact.random_runs import RandomRunRule
 from turnlog.redact.rule_choice import MAX_SHORT_TEXT_CHARS, RuleChoice
 from turnlog.redact.secret_rule import SecretFinding, SecretRule
@@ -27,6 +28,7 @@ from turnlog.redact.text_view import MIN_RUN_CHARS, TextView, has_random_run
 from turnlog.redact.tokens import TokenRule
 from turnlog.redact.url_header_rules import HeaderRule, UrlRule
 from turnlog.redact.user_patterns import UserPattern
+from turnlog.redact.value_lists import ValueListRule
 
 _CONTINUATION_LINE = re.compile(r"\r?\n(?P<more>[A-Za-z0-9+/_.-]{16,4096}+={0,2})(?=\r?\n|$)")
 _MIN_WRAPPED_SECRET_CHARS = 32
@@ -84,9 +86,11 @@ def build_standard_rules() -> list[SecretRule]:
         CookieRule(),
         AssignmentRule(),
         LoginRule(),
+        ProtocolRule(),
         CommandRule(),
         ColumnRule(),
         ListRule(),
+        ValueListRule(),
     ]
 
 

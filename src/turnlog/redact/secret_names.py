@@ -30,7 +30,7 @@ KEY_OWNERS = tuple(
     " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"
     " decryption preshared pre-shared pre_shared unseal recovery kms write ingest integration functions function"
     " management security sign signature symmetric wrapping activation developer logged_in nonce wifi wi-fi wlan wpa"
-    " wireless".split()
+    " wireless instrumentation".split()
 )
 """Words before `key` that make it a secret."""
 _KEY_OWNER_ENDS = frozenset(
@@ -49,6 +49,7 @@ _OWNED_TOKEN_NAME = re.compile(
     r"(?:api|auth|access|refresh|bearer|session|deploy|npm|vault|bot|admin|app|service|webhook|jwt)[-_]?tokens?$",
     re.IGNORECASE,
 )
+_PW_OWNERS = ("bind", "root", "db", "user", "admin", "ldap", "smtp", "mysql", "ftp", "login")
 _PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
 _SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
 CODE_OWNERS = (
@@ -80,7 +81,8 @@ def _check_passphrase(value: str, quoted: bool, sure: bool) -> bool:
 
 def _check_short_password(value: str, quoted: bool, sure: bool) -> bool:
     """Apply a stricter check, because words such as `pass` also have other meanings."""
-    if not (has_digits_or_symbols(value) or sure) or value.isdigit():
+    is_word = not (has_digits_or_symbols(value) or (quoted and has_joined_words(value, sure=False)))
+    if (is_word and not sure) or value.isdigit():
         return False
     return _check_passphrase(value, quoted, sure) and (len(value) >= 6 or sure)
 
@@ -171,6 +173,10 @@ SECRET_WORDS = (
     SecretWord("kennwort", "", "password", _check_password, "German"),
     SecretWord("wachtwoord", "", "password", _check_password, "Dutch"),
     SecretWord("contrase", "ña", "password", _check_password, "Spanish"),
+    SecretWord("密码", "", "password", _check_password, "Chinese"),
+    SecretWord("パスワード", "", "password", _check_password, "Japanese"),
+    SecretWord("пароль", "", "password", _check_password, "Russian"),
+    SecretWord("Пароль", "", "password", _check_password, "Russian, at the start of a sentence"),
     SecretWord("senha", "", "password", _check_password, "Portuguese", apart=True),
     SecretWord("secret", "", "secret", _check_token, "the plain name"),
     SecretWord("token", "", "token", _check_token, "the plain name"),
@@ -189,7 +195,9 @@ SECRET_WORDS = (
     SecretWord("phrase", "", "secret", _check_mnemonic, "the words of a wallet", owners=("seed", "recovery", "backup")),
     SecretWord("key", "", "key", _check_token, "what gives access, by its owner", owners=KEY_OWNERS),
 )
-RARE_ANCHORS = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
+RARE_ANCHORS = frozenset(
+    {"kennwort", "wachtwoord", "contrase", "senha", "salt", "密码", "パスワード", "пароль", "Пароль"}
+)
 """Anchors that are searched for only near the start of long text."""
 SECRET_NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(SECRET_WORDS)))
 _NON_SECRET_ENDINGS = frozenset(
@@ -227,7 +235,7 @@ def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
         found = _compile_owners_before(word.owners).search(lower[max(0, start - 28) : start])
         return start - len(found[0]) if found else None
     if word.apart and lower[start - 1 : start].isalpha() and is_inside_word(lower, start):
-        return None
+        return start if word.anchor == "pw" and lower.endswith(_PW_OWNERS, 0, start) else None
     if word.check is _check_short_password and lower.endswith(_OTHER_PASS_PREFIXES, 0, start):
         return None
     return start

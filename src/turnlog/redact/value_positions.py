@@ -11,7 +11,8 @@ import re
 _MAX_LINE_CHARS = 300
 _LINE_LEAD = re.compile(
     r"(?:[\w./-]{1,120}:[0-9]{1,6}[:-])?[ \t]{0,80}+(?:[0-9]{1,6}(?:→|[|:\t] ?))?[ \t]{0,80}+[+-]?[ \t]{0,80}+"
-    r"(?:(?:-|\*|#|//|--|;|export|set|declare -x|local|ARG|ENV) ?){0,2}[ \t]{0,80}+(?:[\w-]{1,60}\.){0,8}[\"']?"
+    r"(?:(?:-|\*|#|//|--|;|export|set|declare -x|local|ARG|ENV) ?){0,2}[ \t]{0,80}+"
+    r"(?:[A-Za-z]{2,12} ){0,2}(?:[\w-]{1,60}\.){0,8}[\"']?"
 )
 """What may come before the first name of a line: indentation, a list mark, a comment sign, a line number."""
 _LINE_REST = re.compile(r"[ \t]{0,40}+(?:(?:#|;|//)[^\n]*)?(?=\r?\n|\\n|$)")
@@ -19,6 +20,10 @@ _CODE_AFTER = re.compile(r"(?:\r?\n|\\n)[ \t]{0,80}+[)}\]]")
 _PAIR_AFTER_AMPERSAND = re.compile(r"&(?:amp;)?[\w.%\[\]-]{1,60}=")
 _PAIR_AFTER_SEMICOLON = re.compile(r";[ \t]?(?:[A-Za-z][\w .-]{0,40}=|[\"'<]|\s|$)")
 _WORD_GAPS = frozenset(" \t\r\n\"'`")
+_SETTING_JOINT = re.compile(r"\s*(?:[:=]|:=|\?=)(?:\*\*)?\s*(?:[&!|>]\S*\s+)?")
+_PATH_BEFORE = re.compile(r"[\w.]{1,60}\.$")
+_PAIR_AFTER_COMMA = re.compile(r",[\w.]{1,60}=")
+_VARIABLE_BEFORE = re.compile(r"\$\{[\w.-]{0,60}$")
 _NAME = re.compile(r"[A-Za-z_]+")
 _NUMBERED_END = re.compile(r"[a-z][0-9]+$")
 
@@ -31,13 +36,17 @@ def is_value_position(text: str, start: int, joint: str, value: tuple[int, int])
             return True
         if _is_in_connection_string(text, before, value[1]):
             return True
-        if _is_word_of_command(text, start, before, after):
+        if _is_word_of_command(text, start, value[1]):
             return True
         if before == "," and text[start - 2 : start - 1] not in ("", " ") and after in ("", ",", *_WORD_GAPS):
             return True
-    if before == "{" and text[start - 2 : start - 1] == "$":
+    if _VARIABLE_BEFORE.search(text, max(0, start - 62), start):
         return True  # the default of a variable
-    if joint.strip() in (":", "=", ":=", "?=") and _is_whole_line(text, start, value[1]):
+    if text.startswith("-", start) and joint in ("=", ":"):
+        return True
+    if joint == ": " and before in ("'", '"') and after == before:
+        return True  # a header in quotes
+    if _SETTING_JOINT.fullmatch(joint) and _is_whole_line(text, start, value[1]):
         return not (_CODE_AFTER.match(text, value[1]) and ":" in joint) and not _NAME.fullmatch(text, *value)
     is_member = joint == ": " and after in (",", "}") and _NUMBERED_END.search(text, *value) is not None
     return is_member and text.rfind("{", max(0, start - _MAX_LINE_CHARS), start) > text.rfind(
@@ -51,8 +60,13 @@ def _is_in_connection_string(text: str, before: str, value_end: int) -> bool:
     )
 
 
-def _is_word_of_command(text: str, start: int, before: str, after: str) -> bool:
+def _is_word_of_command(text: str, start: int, end: int) -> bool:
     """Return whether `name=value` is a word of its own, and not an argument in a call."""
+    if path := _PATH_BEFORE.search(text, max(0, start - 62), start):
+        start = path.start()
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if before in _WORD_GAPS and _PAIR_AFTER_COMMA.match(text, end):
+        return True
     return (
         (before == "" or before in _WORD_GAPS)
         and (after == "" or after in _WORD_GAPS)

@@ -12,9 +12,10 @@ from turnlog.redact.secret_names import SecretWord
 
 _BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _MARKUP_VALUE = re.compile(
-    r"(?!\$?\{\{?[A-Za-z.$])[^\s\"'`<>,;()\\|&]{1,1024}+(?:&(?!lt;)[a-z#0-9]{1,8};[^\s\"'`<>,;()\\|&]{0,200}+){0,8}"
+    r"(?!\$?\{\{?[A-Za-z.$])(?:[^\s\"'`<>,;()\\|&\]]|\](?!\]>)){1,1024}+(?:&(?!lt;)[a-z#0-9]{1,8};[^\s\"'`<>,;()\\|&]{0,200}+){0,8}"
 )
 _MARKUP_AFTER = re.compile(r"(?:\s|\\[rn]){0,40}(?:</|&lt;/|\]\]>)")
+_ENCODED_VALUE = re.compile(r"(?:[^\s\"'`<>&%+\\]|%(?!(?:25)?(?:26|22|2[Cc]|7[Dd]|0[AaDd]))[0-9A-Fa-f]{2}){3,1024}+")
 _ENCLOSED_VALUE = re.compile(r"[^\s\"'`<>\\]{3,200}+")
 _NUMBER_PATTERN = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 """A JSON number, which must be kept: a placeholder in its place would make the JSON invalid."""
@@ -35,6 +36,10 @@ def iterate_value_spans(text: str, word: SecretWord, joint: NameValueJoint) -> I
     if joined["open"]:
         if span := _find_quoted_span(text, joined):
             yield span
+        return
+    if joined["encoded"]:
+        if value := _ENCODED_VALUE.match(text, joined.end()):
+            yield value.span()
         return
     if joined["markup"]:
         value = _MARKUP_VALUE.match(text, joined.end())

@@ -161,9 +161,13 @@ def test_a_mark_is_no_secret() -> None:
     assert Redactor(SecretRules(emails=True, homes=True)).redact_text(text) == text
 
 
-def test_binary_files_stay_and_other_bytes_too() -> None:
+def test_in_binary_files_secrets_become_asterisks_and_all_other_bytes_stay() -> None:
     redactor = Redactor()
-    assert redactor.redact_file_data(b"\x7fELF\0" + ONE.encode()) == b"\x7fELF\0" + ONE.encode()
+    hidden = b"*" * len(ONE)
+    assert redactor.redact_file_data(b"\x7fELF\0" + ONE.encode()) == b"\x7fELF\0" + hidden
+    wide = ONE.encode("utf-16-le")
+    assert redactor.redact_file_data(b"\xff\0\x01" + wide + b"\x02") == b"\xff\0\x01" + b"*\0" * len(ONE) + b"\x02"
+    assert redactor.redact_file_data(b"\0\x80no secret here\xff") == b"\0\x80no secret here\xff"
     assert redactor.redact_file_data(b"\xff\xfe" + b"\x00\xd8") == b"\xff\xfe\x00\xd8"
     assert redactor.redact_file_data(b"caf\xe9 " + ONE.encode() + b"\r\n") == b"caf\xe9 [secret:github:1]\r\n"
     assert redactor.redact_file_data(f"x {ONE}".encode("utf-16")) == "x [secret:github:1]".encode("utf-16")

@@ -69,7 +69,7 @@ _ATTRIBUTE_BEFORE_NAME = re.compile(r"name=\\*[\"']?[\w.\[\]-]{0,80}$")
 class AssignmentRule:
     """Finds named secrets."""
 
-    hints = _WORD_ANCHORS
+    hints = tuple(filter(str.isascii, _WORD_ANCHORS))
     names = ("password", "secret", "token", "key", "auth", "recovery-code")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from turnlog.redact.assignments import find_rule_for_key
 from turnlog.redact.random_runs import JWK_PRIVATE
 from turnlog.redact.secret_names import find_secret_words
+from turnlog.redact.secret_rule import SECRET_MARK
 
 MAX_JSON_DEPTH = 300
 TOO_DEEP_TEXT = "[nested too deep to redact]"
@@ -97,7 +98,8 @@ class JsonWalk:
             new_key = key if key in clean else self._visit_key(key, path, redacted)
             kind = type(value)
             if kind in _PLAIN_TYPES or (not free and key in _KEPT_KEYS and self._is_structure(items, key)):
-                redacted[new_key] = value
+                is_tool_name = key == "name" and kind is str
+                redacted[new_key] = self._redact_tool_name(value, (path, new_key)) if is_tool_name else value
                 continue
             name = label if key == "value" and isinstance(label, str) else key
             if is_jwk and key in JWK_PRIVATE:
@@ -118,6 +120,11 @@ class JsonWalk:
             number += 1
             new = f"{base}~{number}"
         return new
+
+    def _redact_tool_name(self, name: str, path: JsonPath) -> str:
+        """Redact a tool's name; the placeholder has only characters that the API allows there."""
+        redacted = name if name in self._clean else self._visitor.redact_text(name, path)
+        return SECRET_MARK.sub(lambda mark: mark[0].strip("[]").replace(":", "_"), redacted)
 
     def _is_structure(self, items: Mapping[str, Any], key: str) -> bool:
         if key == "name":

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Any, overload
 
@@ -34,6 +35,11 @@ _MAX_ROUNDS = 5
 """How many times redacted text is searched again, so that a second redaction finds nothing more."""
 _MIN_TEXT_CHARS = 4
 """Shorter text contains no secret."""
+_BINARY_TEXTS = (
+    (re.compile(rb"[\t\n\r\x20-\x7e]{8,}+"), "ascii"),
+    (re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){8,}+"), "utf-16-le"),
+)
+"""Texts in binary files, and their encodings."""
 _UNNAMED_PLACE = SecretPlace("", 0, "")
 """The place of text that is not part of an entry or file."""
 
@@ -99,20 +105,42 @@ class Redactor:
     @overload
     def redact_file_data(self, data: str, name: str | None = None) -> str: ...
     def redact_file_data(self, data: bytes | str, name: str | None = None) -> bytes | str:
-        """Redact a file that is not a transcript, except binary files and undecodable bytes."""
+        """Redact a file that is not a transcript; in a binary file, secrets become as many asterisks."""
         place = SecretPlace("", 0, "", file=self.make_rehearsal().redact_text(name) if name else None)
         if isinstance(data, str):
             return self._redact_and_count(data, place)
         encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
         errors = "strict" if encoding == "utf-16" else "surrogateescape"
         if encoding == "utf-8" and b"\0" in data:
-            return data
+            return self._redact_binary(data, place)
         try:
             text = data.decode(encoding, errors)
         except UnicodeDecodeError:
             return data
         redacted = self._redact_and_count(text, place)
         return data if redacted == text else redacted.encode(encoding, errors)
+
+    def _redact_binary(self, data: bytes, place: SecretPlace) -> bytes:
+        """Redact the texts in a binary file, whose parts must keep their places."""
+        for pattern, encoding in _BINARY_TEXTS:
+            data = pattern.sub(partial(self._mask_text, encoding, place), data)
+        return data
+
+    def _mask_text(self, encoding: str, place: SecretPlace, match: re.Match[bytes]) -> bytes:
+        text = match[0].decode(encoding)
+        known = self._rules.find_and_remember(text)
+        view = TextView(text)
+        findings = [*known.findings, *(self._ledger.find(view.text) if self._ledger.size else ())]
+        marks = []
+        for finding in _settle_overlaps(findings, view.text):
+            start, end = view.find_origin(finding.start, finding.end)
+            text = text[:start] + "*" * (end - start) + text[end:]
+            marks.append(self._ledger.assign_mark(finding))
+        if not marks:
+            return match[0]
+        self._tally.add(marks, place)
+        self._memory.forget_stale_texts()
+        return text.encode(encoding)
 
     def _redact_and_count(self, text: str, place: SecretPlace) -> str:
         redacted, marks = self._replace_secrets(text)

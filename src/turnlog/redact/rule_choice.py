@@ -11,6 +11,8 @@ from turnlog.redact.text_view import TextView
 
 MAX_SHORT_TEXT_CHARS = 256
 """Longer text is searched by all rules, because it nearly always contains some hint."""
+_FOREIGN_START = re.compile("[密パпП]")
+"""Starts of the words for a password in scripts in which hints can't be written."""
 
 
 class RuleChoice:
@@ -36,7 +38,7 @@ class RuleChoice:
 
     def choose(self, view: TextView) -> list[SecretRule]:
         """Return the rules that may find something in a text."""
-        if len(view.text) > MAX_SHORT_TEXT_CHARS:
+        if len(view.text) > MAX_SHORT_TEXT_CHARS or (not view.text.isascii() and _FOREIGN_START.search(view.text)):
             return self._rules
         lower = view.lower
         key = (bool(view.random_runs), *(search.search(lower) is not None for search in self._searches))

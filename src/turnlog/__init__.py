@@ -175,6 +175,7 @@ if TYPE_CHECKING:
     from turnlog.api.session import FilePiece, MessageList, describe_session, list_file_pieces, list_messages
     from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
     from turnlog.api.sessions import SessionInfo, SessionList, list_sessions
+    from turnlog.api.store_redaction import RedactStoresResult, StoreSecrets, redact_stores
     from turnlog.api.strip import StripPreview, StripSavings, build_strip_options, strip_session
     from turnlog.api.tools import CallCounts, ServerCalls, ToolCalls, ToolReport, count_tools
     from turnlog.api.trace_hook import HookStatus, install_hook, read_hook_status, uninstall_hook
@@ -273,6 +274,7 @@ _NAMES_BY_MODULE = {
         " rebuild_quest_profile replay_quest skip_quest_chest wear_cosmetic"
     ),
     "turnlog.api.redaction": "RedactResult redact_session",
+    "turnlog.api.store_redaction": "RedactStoresResult StoreSecrets redact_stores",
     "turnlog.api.repairs": "RepairResult repair_session",
     "turnlog.api.replays": "RecordResult ReplayOptions ReplayedEvent record_session replay_session",
     "turnlog.api.salvage": (
@@ -406,6 +408,7 @@ __all__ = [
     "QuestRebuild",
     "RecordResult",
     "RedactResult",
+    "RedactStoresResult",
     "Refused",
     "RepairResult",
     "ReplayOptions",
@@ -429,6 +432,7 @@ __all__ = [
     "SessionSummary",
     "SessionTraces",
     "SessionTree",
+    "StoreSecrets",
     "StripOptions",
     "StripPreview",
     "StripSavings",
@@ -523,6 +527,7 @@ __all__ = [
     "rebuild_quest_profile",
     "record_session",
     "redact_session",
+    "redact_stores",
     "rename_session",
     "repair_session",
     "replay_quest",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turnlog.api.exports import ExportOptions, ExportResult
     from turnlog.api.redaction import RedactResult
     from turnlog.api.repairs import RepairResult
+    from turnlog.api.store_redaction import RedactStoresResult
     from turnlog.api.strip import StripPreview, StripSavings
     from turnlog.edit.strip.strip import RuleSavings
 
@@ -31,6 +32,12 @@ STRIP_DEFINITION = (
 REPAIR_DEFINITION = "before, after: number of places in the session that have the problem"
 REDACT_DEFINITION = "times: number of places with a secret; secrets: number of different secrets"
 _DRY_RUN_NOTE = "Nothing was written: this was a dry run."
+KEPT_STORES = {
+    "turnlog trash": "`turnlog delete --empty-trash`",
+    "turnlog undo": "`turnlog undo --prune 0`",
+}
+"""The stores that are not changed in place, and what empties them."""
+_MAX_STORE_PLACES = 5
 _MAX_LISTED_PLACES = 20
 _STRIPPED_NOUNS = {"calls": "call", "results": "result", "copies": "copy", "images": "image", "thinking": "thought"}
 
@@ -209,6 +216,36 @@ def describe_redaction(result: RedactResult) -> Iterator[str]:
         blocks = format_count(result.thinking_dropped, "block")
         verb = "Removed" if result.is_written else "A copy leaves out"
         yield f"{verb} {blocks} of thinking with a secret: the API refuses changed thinking."
+
+
+def describe_store_redaction(result: RedactStoresResult) -> Iterator[str]:
+    """Describe how many secrets each store has and what was done, without showing them."""
+    names = {store.store: max(5, len(store.store)) for store in result.stores}
+    width = 2 + max(names.values(), default=5)
+    yield f"{'store':<{width}}{'files':>7}{'secrets':>9}  rules"
+    for store in result.stores:
+        rules = ", ".join(f"{item.rule} {item.times:,}" for item in store.rules)
+        yield make_visible(f"{store.store:<{width}}{store.files:>7,}{store.found:>9,}  {rules}".rstrip())
+    for store in result.stores:
+        for place in store.places[:_MAX_STORE_PLACES]:
+            spot = " ".join(filter(None, (place.file or (f"line {place.line}" if place.line else ""), place.path)))
+            yield make_visible(f"  {place.rule} in {store.store}{', ' if spot else ''}{spot}")
+        if len(store.places) > _MAX_STORE_PLACES:
+            yield f"  … and {len(store.places) - _MAX_STORE_PLACES:,} more places (--json lists them all)"
+        for problem in store.problems:
+            yield make_visible(f"Not searched: {problem}")
+    kept = sorted(store.store for store in result.stores if store.store in KEPT_STORES and store.found)
+    if result.output is not None:
+        yield make_visible(f"Wrote copies without the secrets to {result.output}.")
+    elif result.change is not None:
+        yield make_visible(
+            f"Replaced the secrets in the stores ({result.change}). `turnlog undo` restores the originals,"
+        )
+        yield "which turnlog keeps until `turnlog undo --prune 0`."
+    elif not result.found:
+        yield "No secrets found. The rules only cover common formats."
+    for name in kept:
+        yield f"{name} keeps originals: {KEPT_STORES[name]} removes them for good."
 
 
 # -- labels

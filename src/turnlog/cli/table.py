@@ -88,7 +88,10 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
     "Share": {
         "export": CommandRow(".export.export", "Export sessions as HTML, Markdown, text, PDF, JSON or Parquet."),
         "redact": CommandRow(
-            ".edit.redact", "Find secrets in a session, and create a copy without them.", adds="redact --clone"
+            ".edit.redact",
+            "Find secrets in a session, and create a copy without them.",
+            adds="redact --clone",
+            changes="redact --all --in-place",
         ),
         "pack": CommandRow(".edit.pack", "Pack sessions and everything that belongs to them into one file."),
         "unpack": CommandRow(".edit.unpack", "Unpack the sessions from a package.", adds="unpack"),

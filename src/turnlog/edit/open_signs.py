@@ -175,6 +175,17 @@ def select_blocking_signs(signs: Iterable[OpenSign], *, force: bool = False, ask
     return [sign for sign in signs if sign.is_certain or not (force or (asked and sign.is_question))]
 
 
+def find_open_writer(paths: Iterable[Path]) -> tuple[Path, int] | None:
+    """Return one of the files that another process has open for writing, and that process (Linux)."""
+    wanted = {os.path.realpath(path): path for path in paths}
+    for item in scan_folder(_PROC_FOLDER):
+        if item.name.isdecimal() and (pid := int(item.name)) != os.getpid():
+            for opened in _list_written_files(pid):
+                if opened in wanted:
+                    return wanted[opened], pid
+    return None
+
+
 def find_recent_writes(target: SessionTarget) -> list[OpenSign]:
     """Find signs that a session was written just now, without examining processes."""
     return list(_find_growth_signs(target, time.time()))
@@ -286,14 +297,16 @@ def _has_session_elsewhere(pid: int, target: SessionTarget) -> bool:
 
 
 def _writes_to_session(pid: int, file: str, folder: str) -> bool:
+    return any(opened == file or opened.startswith(folder) for opened in _list_written_files(pid))
+
+
+def _list_written_files(pid: int) -> Iterator[str]:
     for item in scan_folder(_PROC_FOLDER / str(pid) / "fd"):
         with contextlib.suppress(OSError):
             opened = str(Path(item.path).readlink())
-            if opened == file or opened.startswith(folder):
-                flags = _OPEN_FLAGS_PATTERN.search((_PROC_FOLDER / str(pid) / "fdinfo" / item.name).read_bytes())
-                if flags and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
-                    return True
-    return False
+            flags = _OPEN_FLAGS_PATTERN.search((_PROC_FOLDER / str(pid) / "fdinfo" / item.name).read_bytes())
+            if opened.startswith("/") and flags and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+                yield opened
 
 
 def _find_growth_signs(target: SessionTarget, now: float) -> Iterator[OpenSign]:

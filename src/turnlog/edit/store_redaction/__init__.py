@@ -1,0 +1,1 @@
+"""Removes secrets from every store that holds transcripts or parts of them."""

@@ -312,3 +312,18 @@ def test_a_title_that_holds_a_secret_is_redacted_in_the_manifest(session: Path, 
     made = pack_sessions([session], tmp_path / "p", redaction=PackageRedaction(Redactor()))
     assert made.manifest.sessions[0].title == "key [secret:github:1]"
     assert TOKEN.encode() not in read_package(made.path)["manifest.json"]
+
+
+def test_a_secret_in_the_name_of_a_file_is_redacted_in_the_package(session: Path, tmp_path: Path) -> None:
+    results = session.with_suffix("") / "tool-results"
+    for number in range(2):
+        (results / f"{TOKEN}-{number}.txt").write_text(f"plain {number}")
+    made = pack_sessions([session], tmp_path / "p", redaction=PackageRedaction(Redactor()))
+    files = read_package(made.path)
+    assert not any(TOKEN in name for name in files)
+    assert not any(TOKEN.encode() in data for data in files.values())
+    folder = f"{FOLDER}/{MINE}/tool-results"
+    assert files[f"{folder}/secret-github-1-0.txt"] == b"plain 0"
+    assert files[f"{folder}/secret-github-1-1.txt"] == b"plain 1"
+    with Package(made.path) as package:
+        package.verify()

@@ -25,6 +25,7 @@ from turnlog.entries.line_decoder import (
 )
 from turnlog.entries.patch import REMOVE_KEY, patch_entry
 from turnlog.redact.redactor import Redactor
+from turnlog.redact.secret_rule import SECRET_MARK
 from turnlog.session.check import find_repeated_keys
 
 _THINKING_TYPES = ("thinking", "redacted_thinking")
@@ -152,6 +153,12 @@ def _is_flawed_line(raw: bytes) -> bool:
     except DECODE_ERRORS:
         return True
     return False
+
+
+def redact_name(name: str, redactor: Redactor) -> str:
+    """Return a file name without secrets; the placeholder has only characters that every system allows."""
+    redacted = redactor.redact_text(name)
+    return SECRET_MARK.sub(lambda mark: mark[0].strip("[]").replace(":", "-"), redacted)
 
 
 def redact_file(path: Path, redactor: Redactor) -> Iterator[bytes]:

@@ -95,9 +95,10 @@ class LoginRule:
             for match in _SECRET_FILE_OUTPUT.finditer(lower):
                 if _is_password(text[slice(*match.span("value"))]):
                     yield match.span("value")
-        for sentence in (_CREDENTIALS_SENTENCE, _ACCOUNT_SENTENCE):
-            if view.has_word(sentence.anchor):
-                yield from _iter_sentence_passwords(text, sentence.finditer(lower))
+        if view.has_word("cred"):
+            yield from _iter_sentence_passwords(text, _CREDENTIALS_SENTENCE.finditer(lower))
+        if "account" in view.early:
+            yield from _iter_sentence_passwords(text, _ACCOUNT_SENTENCE.finditer(lower))
 
 
 def _iter_sentence_passwords(text: str, matches: Iterator[re.Match[str]]) -> Iterator[tuple[int, int]]:

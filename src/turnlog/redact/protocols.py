@@ -11,8 +11,8 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import EARLY_CHARS, TextView
 
 _EARLY_END_CHARS = EARLY_CHARS + 400
-_SHARED_WORDS = ("pass", "auth", "login", "echo ", "")
-"""Words in gates that other rules search for as well, so that most gates need no search."""
+_SHARED_WORDS = ("pass", "auth", "login", "pin", "pwd", "con", "{", "<", "alue", "se", "")
+"""Parts of gates: only if one is there, the gates with it are searched for. The empty one is everywhere."""
 _PLACES_BY_WORD = {
     word: [form for form in SECRET_PLACES if word == next(word for word in _SHARED_WORDS if word in form.gate)]
     for word in _SHARED_WORDS
@@ -27,11 +27,13 @@ class ProtocolRule:
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
         early = view.early
+        chosen: dict[str, SecretPlaceForm] = {}
+        """By expression, because several rows may differ only in what the text must contain."""
         for word, forms in _PLACES_BY_WORD.items():
-            if not word or view.has_word(word):
-                for form in forms:
-                    if form.gate in early:
-                        yield from _find_at_places(view.text, form)
+            if word in early:
+                chosen.update((form.expression, form) for form in forms if form.gate in early)
+        for form in chosen.values():
+            yield from _find_at_places(view.text, form)
 
 
 def _find_at_places(text: str, form: SecretPlaceForm) -> Iterator[SecretFinding]:

@@ -134,7 +134,8 @@ def _add_member(
     if redaction is None:
         return _write_member(stream, member, source, _get_size(source), _read_pieces(source))
     with redaction.spool_redacted(member.name, source) as (size, pieces):
-        return _write_member(stream, member, source, size, pieces)
+        named = member._replace(name=redaction.redact_name(member.name))
+        return _write_member(stream, named, source, size, pieces)
 
 
 def _write_member(

@@ -29,6 +29,7 @@ class PackageRedaction:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._mains: set[str] = set()
+        self._names: dict[str, str] = {}
 
     def build_report(self) -> RedactionReport:
         return self._redactor.build_report()
@@ -36,6 +37,19 @@ class PackageRedaction:
     def redact_text(self, text: str) -> str:
         """Redact a short string, such as a title, without counting it."""
         return self._redactor.make_rehearsal().redact_text(text)
+
+    def redact_name(self, name: str) -> str:
+        """Redact the name of a file in the package; the names of sessions and their folders have no secrets."""
+        if name in self._names:
+            return self._names[name]
+        folder, slash, last = name.rpartition("/")
+        stem, dot, suffix = redaction.redact_name(last, self._redactor.make_rehearsal()).partition(".")
+        new, number = last if name in self._mains else f"{stem}{dot}{suffix}", 1
+        while new != last and f"{folder}{slash}{new}" in self._names.values():
+            number += 1
+            new = f"{stem}-{number}{dot}{suffix}"
+        self._names[name] = f"{folder}{slash}{new}"
+        return self._names[name]
 
     def learn_secrets(self, sessions: list[SessionContents]) -> None:
         """Find the secrets in all files."""

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.store_redaction.redacted_content import iterate_redacted, redact_name
+from turnlog.edit.redaction import redact_name
+from turnlog.edit.store_redaction.redacted_content import iterate_redacted
 from turnlog.edit.store_redaction.stores import TextStore
 from turnlog.edit.undo.undo import FileChange, RenameChange, RewriteChange
 from turnlog.entries.file_ends import open_regular_file

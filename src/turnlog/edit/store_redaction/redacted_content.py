@@ -49,12 +49,6 @@ def redact_blob(data: bytes, redactor: Redactor) -> bytes:
     return data if redacted == plain else zlib.compress(redacted, 1, _GZIP_WINDOW_BITS)
 
 
-def redact_name(name: str, redactor: Redactor) -> str:
-    """Return a file name without secrets; the placeholder has only characters that every system allows."""
-    redacted = redactor.redact_text(name)
-    return name if redacted == name else redacted.replace("[", "").replace("]", "").replace(":", "-")
-
-
 def is_transcript(path: Path) -> bool:
     return path.suffix == ".jsonl" and (is_session_id(path.stem) or path.stem.startswith(_AGENT_PREFIX))
 

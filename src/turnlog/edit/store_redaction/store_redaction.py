@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.open_signs import find_open_writer
+from turnlog.edit.redaction import redact_name
 from turnlog.edit.store_redaction.new_content import (
     NewContent,
     ProblemList,
@@ -24,7 +25,7 @@ from turnlog.edit.store_redaction.new_content import (
     read_pieces,
     write_content,
 )
-from turnlog.edit.store_redaction.redacted_content import iterate_redacted, learn_file, redact_blob, redact_name
+from turnlog.edit.store_redaction.redacted_content import iterate_redacted, learn_file, redact_blob
 from turnlog.edit.store_redaction.stores import (
     TextStore,
     list_config_stores,

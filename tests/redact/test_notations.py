@@ -9,10 +9,12 @@ import pytest
 from tests.redact.cases import (
     MAX_NOTATION_ALARMS,
     MIN_HELD_OUT_FOUND,
+    MIN_LATER_FOUND,
     MIN_NOTATIONS_FOUND,
     NOTATIONS,
     NOTATIONS_HARMLESS,
     NOTATIONS_HELD_OUT,
+    NOTATIONS_LATER,
     Case,
 )
 from turnlog.redact.redactor import Redactor
@@ -24,7 +26,8 @@ def list_missed_names(cases: list[Case]) -> list[str]:
 
 def test_every_case_holds_its_secrets() -> None:
     assert (len(NOTATIONS), len(NOTATIONS_HELD_OUT), len(NOTATIONS_HARMLESS)) == (400, 120, 114)
-    for case in (*NOTATIONS, *NOTATIONS_HELD_OUT):
+    assert len(NOTATIONS_LATER) == 100
+    for case in (*NOTATIONS, *NOTATIONS_HELD_OUT, *NOTATIONS_LATER):
         assert case.secrets, case.name
         assert all(secret in case.text for secret in case.secrets), case.name
 
@@ -34,6 +37,8 @@ def test_almost_every_secret_is_found_in_its_notation() -> None:
     assert len(NOTATIONS) - len(missed) >= MIN_NOTATIONS_FOUND, missed
     missed = list_missed_names(NOTATIONS_HELD_OUT)
     assert len(NOTATIONS_HELD_OUT) - len(missed) >= MIN_HELD_OUT_FOUND, missed
+    missed = list_missed_names(NOTATIONS_LATER)
+    assert len(NOTATIONS_LATER) - len(missed) >= MIN_LATER_FOUND, missed
 
 
 def test_code_prose_and_settings_without_secrets_stay() -> None:

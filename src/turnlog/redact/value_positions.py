@@ -12,7 +12,7 @@ _MAX_LINE_CHARS = 300
 _LINE_LEAD = re.compile(
     r"(?:[\w./-]{1,120}:[0-9]{1,6}[:-])?[ \t]{0,80}+(?:[0-9]{1,6}(?:→|[|:\t] ?))?[ \t]{0,80}+[+-]?[ \t]{0,80}+"
     r"(?:(?:-|\*|#|//|--|;|export|set|declare -x|local|ARG|ENV) ?){0,2}[ \t]{0,80}+"
-    r"(?:[A-Za-z]{2,12} ){0,2}(?:[\w-]{1,60}\.){0,8}[\"']?"
+    r"(?:[A-Za-z]{2,12} ){0,2}(?:[\w-]{1,60}\.){0,8}(?:[A-Za-z]{1,20}\[)?[\"']?"
 )
 """What may come before the first name of a line: indentation, a list mark, a comment sign, a line number."""
 _LINE_REST = re.compile(r"[ \t]{0,40}+(?:(?:#|;|//)[^\n]*)?(?=\r?\n|\\n|$)")
@@ -55,6 +55,8 @@ def is_value_position(text: str, start: int, joint: str, value: tuple[int, int])
 
 
 def _is_in_connection_string(text: str, before: str, value_end: int) -> bool:
+    if before == ";" and text[value_end : value_end + 1] in ("", '"', "'", "\n"):
+        return True
     return _PAIR_AFTER_SEMICOLON.match(text, value_end) is not None and (
         before == ";" or text[value_end + 1 :][:1] != " "
     )
@@ -65,6 +67,8 @@ def _is_word_of_command(text: str, start: int, end: int) -> bool:
     if path := _PATH_BEFORE.search(text, max(0, start - 62), start):
         start = path.start()
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    if before == "-" and after in ("", *_WORD_GAPS):
+        return True  # an option such as -Dname=value
     if before in _WORD_GAPS and _PAIR_AFTER_COMMA.match(text, end):
         return True
     return (

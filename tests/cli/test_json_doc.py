@@ -260,7 +260,8 @@ def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine
     build.prompt("use ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6")
     build.answer("hi")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
-    assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == list_documented_keys("redact")
+    assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == list_documented_keys("redact SESSION")
+    assert set(keys(turnlog("redact", "--all", "--json").json)) == list_documented_keys("redact --all")
 
 
 def test_every_key_of_export_is_documented_and_printed(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:

@@ -10,7 +10,24 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, console, edit, first, fleet, live, mcp, pages, quest, read, search, store, strip, trace, web
+from . import (
+    agent,
+    console,
+    edit,
+    first,
+    fleet,
+    growth,
+    live,
+    mcp,
+    pages,
+    quest,
+    read,
+    search,
+    store,
+    strip,
+    trace,
+    web,
+)
 from .measure import BenchmarkError
 
 PARTS = {
@@ -29,6 +46,7 @@ PARTS = {
     **mcp.PARTS,
     **fleet.PARTS,
     **quest.PARTS,
+    **growth.PARTS,
 }
 
 

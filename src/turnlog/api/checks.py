@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, load_config
-from turnlog.api.lookup import Notify, locate_session
+from turnlog.api.lookup import Notify, locate_sessions
 from turnlog.edit.illnesses.verdict import BrokenRule, Loss, judge_session
+from turnlog.entries.agents import list_folders_once
 from turnlog.entries.drift import UnknownItem
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.session.check import Finding, check, prove_session_requests
@@ -112,6 +113,7 @@ class CheckReport(Struct, frozen=True):
         return not self.summary.errors and not any(file.is_refused for file in self.files)
 
 
+@list_folders_once()
 def check_session(
     session: str | Path,
     *further: str | Path,
@@ -126,7 +128,7 @@ def check_session(
     `requests` compares the rebuilt messages with the requests that a file records; `resumable` checks whether Claude
     Code and the API would continue the session.
     """
-    paths = list(_find_files((session, *further), config or load_config(), notify))
+    paths = _find_files((session, *further), config or load_config(), notify)
     files = []
     for number, path in enumerate(paths):
         if progress and len(paths) > 1:
@@ -193,16 +195,13 @@ def _sum_news(path: str, seen: list[UnknownItem]) -> FormatNews:
     return FormatNews(seen[0].kind, path, sum(item.count for item in seen), first, len(seen))
 
 
-def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | None) -> Iterator[Path]:
+def _find_files(names: Sequence[str | Path], config: Config, notify: Notify | None) -> list[Path]:
     """Find the files that the names refer to, without duplicates."""
-    seen: set[Path] = set()
-    for name in names:
-        folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
-        found = _list_folder(folder) if folder.is_dir() else [locate_session(name, config, notify)]
-        for path in found:
-            if path not in seen:
-                seen.add(path)
-                yield path
+    folders = {name: Path(os.path.expanduser(name)) for name in names}  # noqa: PTH111 - Path raises for ~nobody
+    sessions = [name for name in names if not folders[name].is_dir()]
+    located = dict(zip(sessions, locate_sessions(sessions, config, notify), strict=True))
+    found = (path for name in names for path in ([located[name]] if name in located else _list_folder(folders[name])))
+    return list(dict.fromkeys(found))
 
 
 def _list_folder(folder: Path) -> list[Path]:

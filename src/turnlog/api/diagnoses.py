@@ -22,6 +22,7 @@ from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
 from turnlog.edit.illnesses.lost_transcripts import Leftover, describe_leftover, diagnose_leftovers, list_leftovers
 from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.resume_view import ResumeView
+from turnlog.entries.agents import list_folders_once
 from turnlog.entries.entry import Entry
 from turnlog.entries.peek import peek_files
 from turnlog.errors import NotFound, TurnlogError
@@ -120,6 +121,7 @@ def diagnose_session(
         return _build_report([examine_leftover(matches[0])], [])
 
 
+@list_folders_once()
 def diagnose_machine(
     *,
     fresh: bool = False,

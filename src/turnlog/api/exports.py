@@ -16,8 +16,10 @@ from msgspec import Struct, structs
 from turnlog.api.config import Config, load_config
 from turnlog.api.lookup import DEMO_NOTICE, Notify, find_leaf, list_config_folders, locate_session
 from turnlog.api.values import ByteSink, RuleFindings, list_rule_findings
+from turnlog.entries.agents import list_folders_once
 from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
 from turnlog.export.destination import (
+    FileNames,
     build_file_name,
     check_destination,
     measure_export_size,
@@ -299,6 +301,7 @@ class _ExportRun:
 
     # -- many sessions
 
+    @list_folders_once()
     def export_many(self, paths: list[Path], target: Path) -> ExportResult:
         """Export sessions to a folder."""
         check_destination(target, force=self._force)
@@ -321,14 +324,11 @@ class _ExportRun:
 
             with ParquetTables(place) as tables:
                 return self._export_each(paths, lambda material: tables.add(material.session))
-        return self._export_each(paths, lambda material: self._write_file(material, place))
+        names = FileNames(place, self._ending)
+        return self._export_each(paths, lambda material: self._write_file(material, place, names))
 
-    def _write_file(self, material: ExportMaterial, place: Path) -> Path:
-        name = build_file_name(material.title, material.session.session_id)
-        number, file = 1, Path(name + self._ending)
-        while (place / file).exists():
-            number += 1
-            file = Path(f"{name}-{number}{self._ending}")
+    def _write_file(self, material: ExportMaterial, place: Path, names: FileNames) -> Path:
+        file = Path(names.choose_name(build_file_name(material.title, material.session.session_id)))
         write_export_file(place / file, iter_exported_bytes(self._form, material))
         return file
 

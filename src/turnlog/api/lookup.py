@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnlog.entries.layout import SessionFile
     from turnlog.entries.peek import Peek
     from turnlog.session.session import Session
-    from turnlog.session.session_lookup import KnownPeeks
+    from turnlog.session.session_lookup import KnownPeeks, SessionFinder
 
 Notify = Callable[[str], object]
 """Called with one line for the user, without markup or a newline."""
@@ -33,15 +33,31 @@ def list_config_folders(config: Config) -> list[Path]:
 
 def locate_session(name: str | Path, config: Config | None = None, notify: Notify | None = None) -> Path:
     """Find a session's file by name: a path, an id or the start of one, a title, or `last`."""
-    if isinstance(name, Path):
-        return name
-    from turnlog.session.session_lookup import find_session_file
+    return locate_sessions([name], config, notify)[0]
 
-    config = config or load_config()
-    path = find_session_file(name, list_config_folders(config), peek_in_index(config))
-    if notify and is_demo(path):
-        notify("This is a made-up demo session that ships with turnlog.")
-    return path
+
+def locate_sessions(
+    names: Iterable[str | Path], config: Config | None = None, notify: Notify | None = None
+) -> list[Path]:
+    """Find the files of several sessions by name, listing all sessions at most once."""
+    paths: list[Path] = []
+    finder: SessionFinder | None = None
+    for name in names:
+        if not isinstance(name, Path):
+            finder = finder or _build_finder(config or load_config())
+            path = finder.find_file(name)
+            if notify and is_demo(path):
+                notify("This is a made-up demo session that ships with turnlog.")
+            paths.append(path)
+        else:
+            paths.append(name)
+    return paths
+
+
+def _build_finder(config: Config) -> SessionFinder:
+    from turnlog.session.session_lookup import SessionFinder
+
+    return SessionFinder(list_config_folders(config), peek_in_index(config))
 
 
 def peek_in_index(config: Config) -> KnownPeeks:

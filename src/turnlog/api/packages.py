@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from turnlog.api.config import Config
-from turnlog.api.lookup import Notify, locate_session
+from turnlog.api.lookup import Notify, locate_sessions
 from turnlog.api.values import RuleFindings, list_rule_findings
 from turnlog.edit.package.package import PackageManifest
 from turnlog.edit.package.package_reader import Package
@@ -127,7 +127,7 @@ def pack_sessions(
     target = expand_path(output)
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent}: no such folder; the package can't be written")
-    paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
+    paths = list(dict.fromkeys(locate_sessions(sessions, config, notify)))
     redaction = PackageRedaction(Redactor()) if redact else None
     written = write_package(paths, target, redaction=redaction, force=force)
     report = redaction.build_report() if redaction else None

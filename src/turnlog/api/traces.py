@@ -14,6 +14,7 @@ from turnlog.api.config import Config, load_config, trace_dir
 from turnlog.api.lookup import Notify, list_config_folders
 from turnlog.api.trace_spans import SessionSpan, to_session_spans
 from turnlog.demo import is_demo
+from turnlog.entries.agents import list_folders_once
 from turnlog.entries.clients import list_clients
 from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
 from turnlog.session.clock import parse_timestamp
@@ -87,6 +88,7 @@ class BackfillReport(Struct, frozen=True):
         return not any(item.pending or item.skipped or item.refused_spans for item in self.targets)
 
 
+@list_folders_once()
 def backfill_traces(
     session: str | Path | None = None,
     *,
@@ -117,6 +119,7 @@ def backfill_traces(
     return BackfillReport(done)
 
 
+@list_folders_once()
 def preview_traces(
     session: str | Path | None = None,
     *,

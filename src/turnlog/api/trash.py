@@ -9,11 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from turnlog.api.config import Config, data_dir
-from turnlog.api.lookup import Notify, locate_session
+from turnlog.api.lookup import Notify, locate_sessions
 from turnlog.edit.trash.delete import DeletionPlan, plan_deletion, refuse_busy_deletion
 from turnlog.edit.trash.delete import delete_session as move_to_trash
 from turnlog.edit.trash.entry import TrashEntry, find_newest_entry, find_trash_entry
 from turnlog.edit.trash.trash import Trash
+from turnlog.entries.agents import list_folders_once
 from turnlog.session.clock import to_iso_time
 
 _MAX_AGE_DAYS = 36_500
@@ -112,6 +113,7 @@ def delete_session(
     return delete_sessions([session], history=history, force=force, dry_run=dry_run, config=config, notify=notify)
 
 
+@list_folders_once()
 def delete_sessions(
     sessions: Sequence[str | Path],
     *,
@@ -127,7 +129,7 @@ def delete_sessions(
     `history` also removes their prompts from history.jsonl. A session that is open in Claude Code is not deleted. If a
     session may be open, the `confirm` callback decides; with neither `confirm` nor `force`, nothing is deleted.
     """
-    paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
+    paths = list(dict.fromkeys(locate_sessions(sessions, config, notify)))
     plans = [plan_deletion(path) for path in paths]
     planned = tuple(map(_to_deletion, plans))
     if dry_run:
@@ -137,8 +139,10 @@ def delete_sessions(
     found = Deletions(planned, tuple(dict.fromkeys(doubts)), deleted=True)
     if confirm is not None and not confirm(found):
         return Deletions(planned, found.doubts, deleted=False)
-    for path in paths:
-        move_to_trash(path, open_trash(), history=history, force=force, asked=has_confirm)
+    trash = open_trash()
+    with trash.lock_journal():
+        for path in paths:
+            move_to_trash(path, trash, history=history, force=force, asked=has_confirm)
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from turnlog.api.config import Config, data_dir, load_config
-from turnlog.api.lookup import list_config_folders, locate_session
+from turnlog.api.lookup import list_config_folders, locate_sessions
 from turnlog.api.sessions import is_in_project
 from turnlog.errors import UsageError
 from turnlog.live.board import BoardRow
@@ -76,7 +76,7 @@ class EventWatch:
         config = config or load_config()
         folders = list_config_folders(config) if config_dirs is None else list(config_dirs)
         names = [session] if isinstance(session, str | Path) else session
-        paths = None if names is None else [locate_session(name, config) for name in names]
+        paths = None if names is None else locate_sessions(names, config)
         accepts = None if project is None else lambda row: is_in_project(row.project, project)
         self._watcher = Watcher(folders, paths, since=since, accepts=accepts, reports=HookReports(data_dir()))
         self._costs = CostBook() if cost_budget_bytes is None else CostBook(cost_budget_bytes)

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +36,8 @@ MAX_AGENT_FOLDER_DEPTH = 3
 
 AgentsBySession = dict[str, list["AgentFile"]]
 """The loose agent files in one project folder by session id; "" for those that don't name a session."""
+
+_folders_listed_once: ContextVar[dict[Path, AgentsBySession] | None] = ContextVar("folders_listed_once", default=None)
 
 
 class AgentFile(NamedTuple):
@@ -55,8 +60,22 @@ class AgentOwner(NamedTuple):
     is_warm_up: bool
 
 
+@contextmanager
+def list_folders_once() -> Iterator[None]:
+    """Until the block ends, list the loose agents of each project folder at most once.
+
+    Work on many sessions needs this: each of the n sessions in a folder would list the n names of that folder again.
+    Agents that are added to a listed folder in the meantime are not seen.
+    """
+    token = _folders_listed_once.set(_folders_listed_once.get() or {})
+    try:
+        yield
+    finally:
+        _folders_listed_once.reset(token)
+
+
 def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = None) -> list[AgentFile]:
-    """List one session's sub-agent files; for many sessions in a folder, pass the folder's `list_loose_agents`."""
+    """List one session's sub-agent files; `loose` contains those next to the sessions in its folder, if known."""
     path = Path(session_path)
     if not is_session_id(path.stem) and path.stem.startswith("agent-"):
         return []  # a sub-agent's own file: the agents that it started belong to the session too
@@ -108,6 +127,15 @@ def _read_mtime_ns(path: Path) -> int | None:
 
 def list_loose_agents(project_dir: Path) -> AgentsBySession:
     """List the agent files that are next to the sessions, reading the start of each to find its session."""
+    listed = _folders_listed_once.get()
+    if listed is None:
+        return _read_loose_agents(project_dir)
+    if project_dir not in listed:
+        listed[project_dir] = _read_loose_agents(project_dir)
+    return listed[project_dir]
+
+
+def _read_loose_agents(project_dir: Path) -> AgentsBySession:
     found: AgentsBySession = {}
     inside = project_dir / "subagents"
     for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):

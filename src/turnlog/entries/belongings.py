@@ -68,7 +68,7 @@ def list_belongings(
         file_history=_list_files_below(config_dir / "file-history" / session_id),
         todos=_list_todo_files(config_dir / "todos", session_id),
         tasks=_list_files_below(config_dir / "tasks" / session_id),
-        plans=tuple(path for name in plans if (path := _find_plan_file(config_dir, name))),
+        plans=tuple(find_plan_files(config_dir, plans)),
         session_env=_find_existing_path(config_dir / "session-env" / session_id),
         debug=_find_existing_path(config_dir / "debug" / f"{session_id}.txt"),
         other=_list_other_files(config_dir, inside),
@@ -110,6 +110,11 @@ def _list_sorted_items(folder: Path) -> list[os.DirEntry[str]]:
 def _list_todo_files(folder: Path, session_id: str) -> tuple[Path, ...]:
     names = (f"{session_id}.json", f"{session_id}-agent-")
     return tuple(Path(item.path) for item in _list_sorted_items(folder) if item.name.startswith(names))
+
+
+def find_plan_files(config_dir: Path, names: Iterable[str]) -> list[Path]:
+    """Return the files of the plans with these names, leaving out plans without a file."""
+    return [path for name in names if (path := _find_plan_file(config_dir, name))]
 
 
 def _find_plan_file(config_dir: Path, name: str) -> Path | None:

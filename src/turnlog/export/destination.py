@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,28 @@ def build_file_name(title: str, session_id: str | None) -> str:
     words = "-".join(_WORD.findall(title.lower()))[:_MAX_NAME_CHARS].strip("-")
     name = "".join(_WORD.findall(session_id or ""))[:8]
     return "-".join(filter(None, (words if words != name else "", name))) or "session"
+
+
+class FileNames:
+    """Chooses the names of files that are written to one folder one after the other, so that each name is unique."""
+
+    def __init__(self, folder: Path, ending: str, reserved: Collection[str] = ()) -> None:
+        self._folder = folder
+        self._ending = ending
+        self._reserved = reserved
+        self._last: dict[str, int] = {}
+        """The number that was last added to each name, so that a common name is not counted from one each time."""
+
+    def choose_name(self, name: str) -> str:
+        """Return the name with the ending of its file, and with a number if the name is not free."""
+        number = self._last.get(name, 0) + 1
+        while not self._is_free(file := f"{name}-{number}{self._ending}" if number > 1 else name + self._ending):
+            number += 1
+        self._last[name] = number
+        return file
+
+    def _is_free(self, file: str) -> bool:
+        return file not in self._reserved and not (self._folder / file).exists()
 
 
 def check_destination(goal: Path, *, force: bool, option: str = "--output") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.export.destination import build_file_name, write_export_file
+from turnlog.export.destination import FileNames, build_file_name, write_export_file
 from turnlog.export.html import write_pages
 from turnlog.export.material import ExportMaterial
 from turnlog.export.page_frame import render_page_template
@@ -32,12 +32,12 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._names = FileNames(folder, ".html", {INDEX_FILE_NAME})
         self._rows: list[SiteRow] = []
 
     def add(self, material: ExportMaterial) -> Path:
         """Write the pages of a session, and return the path of its first page relative to the site's folder."""
-        name = build_file_name(material.title, material.head.session_id)
-        file = Path(self._find_free_name(name) + ".html")
+        file = Path(self._names.choose_name(build_file_name(material.title, material.head.session_id)))
         write_pages(material, self._folder / file, home=INDEX_FILE_NAME)
         head = material.head
         self._rows.append(
@@ -65,11 +65,3 @@ class Site:
             + render_page_template("bottom.html", **values, remark=remark)
         )
         write_export_file(self._folder / INDEX_FILE_NAME, [text.encode("utf-8", "replace")])
-
-    def _find_free_name(self, name: str) -> str:
-        """Return a unique name for a session."""
-        number, candidate = 1, name
-        while (self._folder / f"{candidate}.html").exists() or candidate == "index":
-            number += 1
-            candidate = f"{name}-{number}"
-        return candidate

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from turnlog.entries.agents import list_folders_once
 from turnlog.entries.layout import SessionFile
 from turnlog.errors import Unreadable
 from turnlog.live.events.event import AnyEvent
@@ -34,6 +35,7 @@ class RebuildCounts(NamedTuple):
     """The files that couldn't be read, with the reason."""
 
 
+@list_folders_once()
 def rebuild_profile(
     keeper: ProfileKeeper, files: Iterable[SessionFile], progress: RebuildProgress = lambda _done, _total: None
 ) -> RebuildCounts:

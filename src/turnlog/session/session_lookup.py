@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,20 +81,43 @@ def read_all_titles(
     return [peek.titles or found[item.file] for item, peek in zip(files, ends, strict=True)]
 
 
+class SessionFinder:
+    """Finds sessions by name; the folders are listed, and the titles read, once for all names."""
+
+    def __init__(self, config_dirs: Iterable[Path], known: KnownPeeks | None = None) -> None:
+        self._config_dirs = config_dirs
+        self._known = known
+
+    @cached_property
+    def _file_list(self) -> SessionFileList:
+        return list_sessions_or_demo(self._config_dirs)
+
+    @cached_property
+    def _peeked_sessions(self) -> list[PeekedSession]:
+        files = self._file_list.files
+        ends = peek_sessions(files, self._known)
+        titles = read_all_titles(files, ends, self._known)
+        return [PeekedSession(*parts) for parts in zip(files, ends, titles, strict=True)]
+
+    def find_file(self, name: str) -> Path:
+        """Return the file of the one session that a name refers to."""
+        path = _expand_user(name)
+        if name != LAST_SESSION_NAME and _is_path(name, path):
+            return path
+        files, is_demo, survey = self._file_list
+        if name == LAST_SESSION_NAME:
+            return _find_last_of_demo(files) if is_demo else _find_last(files, self._known)
+        if _looks_like_path(name, path):
+            return _find_by_path_title(name, self._peeked_sessions).path
+        found = _filter_by_id(name, files)
+        if len(found) > 1:
+            raise Ambiguous(f"{name!r} matches {len(found)} sessions: {_describe_candidates(found)}")
+        return found[0].path if found else _find_by_title(name, self._peeked_sessions, survey).path
+
+
 def find_session_file(name: str, config_dirs: Iterable[Path], known: KnownPeeks | None = None) -> Path:
     """Return the file of the one session that a name refers to."""
-    path = _expand_user(name)
-    if name != LAST_SESSION_NAME and _is_path(name, path):
-        return path
-    files, is_demo, survey = list_sessions_or_demo(config_dirs)
-    if name == LAST_SESSION_NAME:
-        return _find_last_of_demo(files) if is_demo else _find_last(files, known)
-    if _looks_like_path(name, path):
-        return _find_by_path_title(name, files, known).path
-    found = _filter_by_id(name, files)
-    if len(found) > 1:
-        raise Ambiguous(f"{name!r} matches {len(found)} sessions: {_describe_candidates(found)}")
-    return found[0].path if found else _find_by_title(name, files, survey, known).path
+    return SessionFinder(config_dirs, known).find_file(name)
 
 
 def _expand_user(name: str) -> Path:
@@ -125,12 +149,12 @@ def _filter_by_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
-def _find_by_path_title(name: str, files: list[SessionFile], known: KnownPeeks | None) -> SessionFile:
+def _find_by_path_title(name: str, peeked: list[PeekedSession]) -> SessionFile:
     """Find the session whose title looks like a path, such as `/clear`.
 
     A partial match is not enough: a mistyped path must not match a session that merely mentions it.
     """
-    peeked, whole = _peek_sessions(files, known), _fold_text(name)
+    whole = _fold_text(name)
     found = [item for item in peeked if whole in item.names]
     if not found and (start := _fold_text(name.removesuffix(_CUT_MARK))) != whole:
         found = [item for item in peeked if any(title.startswith(start) for title in item.names)]
@@ -139,9 +163,9 @@ def _find_by_path_title(name: str, files: list[SessionFile], known: KnownPeeks |
     return _require_one(name, found)
 
 
-def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownPeeks | None) -> SessionFile:
+def _find_by_title(name: str, peeked: list[PeekedSession], survey: Survey) -> SessionFile:
     """Find the session with this title or, if there is none, the one whose title contains it."""
-    peeked, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
+    whole, part = _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
     found = [item for item in peeked if whole in item.names]
     if not found and part:
         found = [item for item in peeked if any(part in title for title in item.names)]
@@ -149,11 +173,6 @@ def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: K
         hint = f"; can't list {survey.unlisted[0]}" if survey.unlisted else _describe_closest(name, peeked)
         raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists all sessions")
     return _require_one(name, found)
-
-
-def _peek_sessions(files: list[SessionFile], known: KnownPeeks | None) -> list[PeekedSession]:
-    ends = peek_sessions(files, known)
-    return [PeekedSession(*parts) for parts in zip(files, ends, read_all_titles(files, ends, known), strict=True)]
 
 
 def _require_one(name: str, found: list[PeekedSession]) -> SessionFile:

@@ -72,6 +72,8 @@ class Journal(ABC, Generic[EntryT]):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._is_held = False
+        self._has_leftovers = True
+        """Whether the folder may contain something that no longer counts; only the process with the lock adds it."""
 
     @abstractmethod
     def read_entry(self, folder: Path) -> EntryT:
@@ -94,7 +96,7 @@ class Journal(ABC, Generic[EntryT]):
                 fd = os.open(self.folder / self.lock_name, flags, 0o600)
                 cleanup.callback(os.close, fd)
                 lock_file(fd)
-            self._is_held = True
+            self._is_held = self._has_leftovers = True
             try:
                 yield
             finally:
@@ -111,6 +113,7 @@ class Journal(ABC, Generic[EntryT]):
             yield folder
         finally:
             if not (folder / self.manifest_name).exists():
+                self._has_leftovers = True
                 shutil.rmtree(folder, ignore_errors=True)
 
     def write_manifest(self, folder: Path, data: bytes) -> None:
@@ -133,6 +136,7 @@ class Journal(ABC, Generic[EntryT]):
 
     def remove_entry(self, folder: Path) -> None:
         """Remove an entry; from the first step on, it no longer counts as an entry."""
+        self._has_leftovers = True
         removed = folder.with_name(self.removed_prefix + folder.name)
         folder.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)
@@ -148,6 +152,8 @@ class Journal(ABC, Generic[EntryT]):
 
     def remove_leftovers(self) -> None:
         """Remove entries whose removal was interrupted, or that have no manifest because their work never started."""
+        if not self._has_leftovers:
+            return
         without_manifest = (
             folder for folder in self.folder.glob(self.entry_glob) if not (folder / self.manifest_name).exists()
         )
@@ -156,6 +162,7 @@ class Journal(ABC, Generic[EntryT]):
             *filter(self._holds_no_originals, without_manifest),
         ):
             shutil.rmtree(folder, ignore_errors=True)
+        self._has_leftovers = False
 
     def _holds_no_originals(self, folder: Path) -> bool:
         files = () if self.originals_name is None else (folder / self.originals_name).rglob("*")
@@ -165,9 +172,13 @@ class Journal(ABC, Generic[EntryT]):
 
     def list_entries(self) -> JournalListing[EntryT]:
         """Return all readable entries, and the reasons why others can't be read."""
+        return self._read_entries(self.entry_glob)
+
+    def _read_entries(self, names: str) -> JournalListing[EntryT]:
+        """Read the entries whose names match a pattern."""
         entries: list[EntryT] = []
         unreadable: list[str] = []
-        for path in sorted(self.folder.glob(f"{self.entry_glob}/{self.manifest_name}"), reverse=True):
+        for path in sorted(self.folder.glob(f"{names}/{self.manifest_name}"), reverse=True):
             try:
                 entries.append(self.read_entry(path.parent))
             except (TurnlogError, OSError) as error:

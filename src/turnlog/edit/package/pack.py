@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from turnlog.edit.package.package import (
 )
 from turnlog.edit.package.package_redaction import PackageRedaction
 from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar_padding
+from turnlog.entries.agents import list_folders_once
 from turnlog.entries.atomic_file import replace_file
 from turnlog.entries.path_escapes import escape_path
 from turnlog.errors import Changed, TurnlogError, Unreadable, UsageError
@@ -60,7 +62,9 @@ def pack_sessions(
         raise UsageError(f"{output}: the file already exists; choose a different name, or use --force")
     for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
-            return _write_package([list_session_contents(path) for path in paths], output, redaction)
+            with list_folders_once():
+                chosen = [list_session_contents(path) for path in paths]
+            return _write_package(chosen, output, redaction)
         except Changed:  # a client is writing; the next attempt may fall between two changes
             if attempt == _MAX_ATTEMPTS:
                 raise
@@ -70,8 +74,8 @@ def pack_sessions(
 
 
 def _write_package(chosen: list[SessionContents], output: Path, redaction: PackageRedaction | None) -> PackResult:
-    ids = [item.target.session_id.lower() for item in chosen]
-    if duplicate := next((name for name in ids if ids.count(name) > 1), None):
+    counts = Counter(item.target.session_id.lower() for item in chosen)
+    if duplicate := next((name for name, count in counts.items() if count > 1), None):
         raise UsageError(f"two of the sessions have the id {duplicate}; pack only one of them")
     if redaction:
         redaction.learn_secrets(chosen)

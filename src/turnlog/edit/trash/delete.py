@@ -20,7 +20,7 @@ from turnlog.edit.trash.trash import Trash
 from turnlog.edit.trash.undelete import HISTORY_FILE_NAME
 from turnlog.entries.agents import list_loose_agents
 from turnlog.entries.atomic_file import read_whole_file
-from turnlog.entries.belongings import list_belongings
+from turnlog.entries.belongings import find_plan_files, list_belongings
 from turnlog.entries.history import split_history
 from turnlog.entries.layout import Survey, list_session_files
 from turnlog.entries.peek import complete_titles, peek_safely
@@ -110,9 +110,8 @@ def _move_to_trash(path: Path, trash: Trash, *, history: bool, force: bool, aske
 
 def _settle_interrupted(target: SessionTarget, trash: Trash) -> None:
     """Restore what an interrupted deletion of the same session has already moved, so that all of it can be deleted."""
-    for entry in trash.list_entries().entries:
-        same = entry.manifest.session_id, entry.manifest.config_dir
-        if same == (target.session_id, str(target.config_dir)) and not entry.is_complete:
+    for entry in trash.list_session_entries(target.session_id):
+        if entry.manifest.config_dir == str(target.config_dir) and not entry.is_complete:
             trash.restore(entry)
 
 
@@ -139,10 +138,9 @@ def _list_roots(target: SessionTarget, config_dir: Path) -> Iterator[Path]:
 
 def _find_plans(target: SessionTarget, config_dir: Path) -> tuple[list[Path], tuple[Path, ...]]:
     """Return the plans that only this session uses, and those that it shares."""
-    names = {
-        path: path.stem
-        for path in list_belongings(config_dir, target.path.parent, "", read_plan_names(target.path)).plans
-    }
+    names = {path: path.stem for path in find_plan_files(config_dir, read_plan_names(target.path))}
+    if not names:
+        return [], ()
     survey = Survey()
     others = [file.path for file in list_session_files(config_dir, survey) if file.path != target.path]
     # A session that can't be read may refer to them too.

@@ -44,6 +44,11 @@ class Trash(Journal[TrashEntry]):
         path = folder / TRASH_MANIFEST_NAME
         return TrashEntry(folder, decode_trash_manifest(path.read_bytes(), path))
 
+    def list_session_entries(self, session_id: str) -> list[TrashEntry]:
+        """Return the readable entries of one session, whose names end with its id."""
+        entries = self._read_entries(f"[0-9]*-{session_id}").entries
+        return [entry for entry in entries if entry.manifest.session_id == session_id]
+
     def settle_entry(self, entry: TrashEntry) -> None:
         """Leave the entry to the user, because it does not record whether deleting or restoring was interrupted."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript, pause_garbage_collector
-from turnlog.session.failures import EntryBodies, has_failed_entry, to_result_text
+from turnlog.session.failures import has_failed_entry, to_result_text
+from turnlog.session.line_blocks import EntryBodies, read_line_blocks
 
 TOOL_FAMILIES: dict[str, tuple[str, ...]] = {
     name: tuple(tools.split())
@@ -142,8 +142,8 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
     arguments = next(read_call_inputs(file, [call]))
     if call.result is None:
         return CallDetail(arguments, None, None, "unanswered", None, None)
-    body = file.read_body(call.result)
-    result = _find_block(file, call.result, "tool_use_id", call.id)
+    line = read_line_blocks(file, call.result)
+    body, result = line.body, line.results.get(call.id, {})
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     text = to_result_text(result.get("content"))
@@ -166,7 +166,7 @@ def _was_decided_by_person(body: dict[str, Any]) -> bool:
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
     """Yield the input of each call; None for a call without input."""
     for call in calls:
-        yield _find_block(file, call.line, "id", call.id).get("input")
+        yield read_line_blocks(file, call.line).calls.get(call.id, {}).get("input")
 
 
 def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
@@ -195,44 +195,10 @@ def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-class _CrowdedLine(NamedTuple):
-    """The blocks of a line that has many of them, by their ids."""
-
-    offset: int
-    size: int
-    key: str
-    blocks: dict[str, dict[str, Any]]
-
-
-_MIN_CROWDED_BLOCKS = 16
-_latest_crowded_lines: WeakKeyDictionary[Transcript, _CrowdedLine] = WeakKeyDictionary()
-"""Kept because each of the calls in a line is looked up, and decoding a line of thousands for each takes minutes."""
-
-
-def _find_block(file: Transcript, entry: Entry, key: str, call_id: str) -> dict[str, Any]:
-    """Return the first block of a line that names a call in a field; an empty block if there is none."""
-    known = _latest_crowded_lines.get(file)
-    if known is not None and known[:3] == (entry.offset, entry.size, key):
-        return known.blocks.get(call_id, {})
-    found = _read_blocks(file, entry)
-    blocks: dict[str, dict[str, Any]] = {
-        name: block for block in reversed(found) if isinstance(name := block.get(key), str)
-    }
-    if len(blocks) >= _MIN_CROWDED_BLOCKS:
-        _latest_crowded_lines[file] = _CrowdedLine(entry.offset, entry.size, key, blocks)
-    return blocks.get(call_id, {})
-
-
-def _read_blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
-    message = file.read_body(entry).get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
 def read_started_agent_id(file: Transcript, call: Call) -> str | None:
     """Return the id of the sub-agent that is named in the result of a call."""
     if call.result is None:
         return None
-    structured = file.read_body(call.result).get("toolUseResult")
+    structured = read_line_blocks(file, call.result).body.get("toolUseResult")
     found = structured.get("agentId") or structured.get("agent_id") if isinstance(structured, dict) else None
     return found if isinstance(found, str) else None

@@ -8,9 +8,9 @@ own record (`toolUseResult`) is also considered: the client stores an object or 
 from __future__ import annotations
 
 import re
-from typing import Protocol
 
-from turnlog.entries.entry import Body, Entry
+from turnlog.entries.entry import Entry
+from turnlog.session.line_blocks import EntryBodies, is_crowded, read_line_blocks
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code [1-9]\d{0,2}[ \t]*(?:\r?\n|\Z)")
 _ERROR_TAG, _ERROR_END_TAG = "<tool_use_error>", "</tool_use_error>"
@@ -21,19 +21,6 @@ _ORDINARY_HEAD = re.compile(
     rb'\{[^{]*"message":\{"role":"user","content":\[\{(?:"tool_use_id":"([^"\\]*)",|"type":"tool_result",){2}'
     rb'"content":(?:\[\{"type":"text","text":)?"[^E<"\\]'
 )
-
-
-class EntryBodies(Protocol):
-    """Access to the bytes and decoded bodies of entries."""
-
-    def read_raw(self, item: Entry) -> bytes:
-        """Return the bytes of an entry."""
-
-    def read_head(self, item: Entry, size: int) -> bytes:
-        """Return at most `size` bytes from the start of an entry."""
-
-    def read_body(self, entry: Entry) -> Body:
-        """Return the whole object of an entry."""
 
 
 def has_failed(stated: object, text: str, record: object) -> bool:
@@ -51,19 +38,20 @@ def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, state
     """Return whether an entry contains a failure, decoding it only if its bytes suggest one."""
     if stated is not None:
         return stated
+    if not is_crowded(entry) and not _may_have_failed(file, entry, call_id):
+        return False
+    line = read_line_blocks(file, entry)
+    own = line.results.get(call_id, {})
+    return has_failed(None, to_result_text(own.get("content")), line.body.get("toolUseResult"))
+
+
+def _may_have_failed(file: EntryBodies, entry: Entry, call_id: str | None) -> bool:
     # Most results are long and no failures, which their first words show.
     head = _ORDINARY_HEAD.match(file.read_head(entry, _HEAD_BYTES))
     if head is not None and head[1].decode("utf-8", "replace") == call_id:
         return False
     raw = file.read_raw(entry)
-    if not any(mark in raw for mark in _FAILURE_MARKS):
-        return False
-    body = file.read_body(entry)
-    message = body.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    own = next((block for block in blocks if block.get("tool_use_id") == call_id), {})
-    return has_failed(None, to_result_text(own.get("content")), body.get("toolUseResult"))
+    return any(mark in raw for mark in _FAILURE_MARKS)
 
 
 def to_result_text(content: object) -> str:

@@ -166,20 +166,48 @@ def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
 def read_message_content(file: Transcript, message: Message) -> list[dict[str, Any]]:
     """Read the blocks of a message in their true order, without blocks repeated from an earlier line."""
     blocks: list[dict[str, Any]] = []
-    places: dict[str, object] = {}
+    earlier = _EarlierBlocks()
     for line in message.lines:
         body = file.read_body(line)
         found = (body.get("message") or {}).get("content")
         if isinstance(found, str):
             found = [{"type": "text", "text": found}]
-        before = len(blocks)
-        for block in found if isinstance(found, list) else []:
-            if isinstance(block, dict) and not _is_repeated_block(
-                block, blocks[:before], places, body.get("apiBlockIndex")
-            ):
-                blocks.append(block)
-                places[str(id(block))] = body.get("apiBlockIndex")
+        place = body.get("apiBlockIndex")
+        dicts = (block for block in (found if isinstance(found, list) else []) if isinstance(block, dict))
+        new = [block for block in dicts if not earlier.has_block(block, place)]
+        earlier.add_blocks(new, place)
+        blocks += new
     return blocks
+
+
+class _EarlierBlocks:
+    """The blocks of a message's earlier lines, found by the texts in them."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, list[dict[str, Any]]] = {}
+
+    def add_blocks(self, blocks: list[dict[str, Any]], place: object) -> None:
+        for block in blocks:
+            key = _list_texts(block)
+            self._known.setdefault((key, repr(place)), []).append(block)
+            self._known.setdefault(key, []).append(block)
+
+    def has_block(self, block: dict[str, Any], place: object) -> bool:
+        """Return whether an earlier line has the same block or call, at the same place if the line names one."""
+        key = _list_texts(block)
+        alike = self._known.get(key if place is None else (key, repr(place)), ())
+        if block.get("type") == "tool_use":
+            return any(other.get("id") == block.get("id") for other in alike)
+        return any(other == block for other in alike)
+
+
+def _list_texts(block: dict[str, Any]) -> object:
+    """Return what equal blocks have in common, and others rarely have: their texts; of a call, only its id."""
+    if block.get("type") == "tool_use":
+        name = block.get("id")
+        return "tool_use", name if isinstance(name, str) else None
+    inner = (value for value in block.values() if isinstance(value, dict))
+    return frozenset((key, value) for part in (block, *inner) for key, value in part.items() if isinstance(value, str))
 
 
 def is_filler(file: Transcript, message: Message) -> bool:
@@ -187,17 +215,3 @@ def is_filler(file: Transcript, message: Message) -> bool:
     if not message.is_synthetic or message.is_error:
         return False
     return [block.get("text") for block in read_message_content(file, message)] == [FILLER_TEXT]
-
-
-def _is_repeated_block(
-    block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object
-) -> bool:
-    """Return whether an earlier line of the message contains the same block."""
-    for other in earlier:
-        if block.get("type") == "tool_use":
-            same = other.get("type") == "tool_use" and other.get("id") == block.get("id")
-        else:
-            same = other == block
-        if same and (place is None or places[str(id(other))] == place):
-            return True
-    return False

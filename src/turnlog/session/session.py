@@ -266,10 +266,20 @@ class Session:
         """The reports from background tasks."""
         return list(list_notices(self.file, self.entries))
 
+    @cached_property
+    def _latest_reports(self) -> dict[tuple[str, str | None], int]:
+        """The place of the latest report about each call and each task."""
+        places: dict[tuple[str, str | None], int] = {}
+        for place, notice in enumerate(self.notices):
+            places["call", notice.call_id] = places["task", notice.task_id] = place
+        return places
+
     def find_report(self, call: Call) -> Notice | None:
         """Return the latest report about the background task that a call started, if there is one."""
         names = {call.agent_id, self.read_detail(call).background_id} - {None}
-        return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
+        keys = [("call", call.id), *(("task", name) for name in names)]
+        latest = max(self._latest_reports.get(key, -1) for key in keys)
+        return self.notices[latest] if latest >= 0 else None
 
     def find_round_type(self, entry: Entry) -> str:
         """Return how a user entry relates to what came before: new_session, new_round, resume or continue."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume.conversation import drop_open_server_calls, extend_answer
+from turnlog.session.resume.joined_messages import AnswerBlocks, drop_open_server_calls
 from turnlog.session.resume.parts import build_message_part
 
 Json = dict[str, Any]
@@ -193,7 +193,7 @@ def _build_answer_entries(group: _MessageGroup, unanswered: set[Any], *, is_last
 
 def _join_answer_blocks(parts: list[_SpokenPart]) -> list[Json]:
     """Join the blocks of an answer, in the order in which they are sent."""
-    blocks = list(parts[0].blocks)
+    blocks = AnswerBlocks(parts[0].blocks)
     for part in parts[1:]:
-        blocks = extend_answer(blocks, part.blocks)
-    return drop_open_server_calls(blocks)
+        blocks.extend(part.blocks)
+    return drop_open_server_calls(blocks.list_blocks())

@@ -6,7 +6,9 @@ messages, the results of their calls, and side branches that contain only notes 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import get_message_id
@@ -37,6 +39,8 @@ class RowChain:
         for row in chain:
             if identity := self.find_message_id(row):
                 self._groups.setdefault(identity, []).append(row)
+        self._latest = {name: self._list_latest_places(group) for name, group in self._groups.items()}
+        """For each row of a group but the first, the last place in the file of the rows up to it."""
 
     def _map_calls(self, ids: set[str | None]) -> dict[str, str]:
         found = {}
@@ -68,13 +72,15 @@ class RowChain:
 
     def insert_row(self, row: Entry, identity: str | None) -> None:
         """Insert a row after the last row in its group that is earlier in the file or, if none is, after the first."""
-        group, place = self._groups[identity or ""], self._all.place
-        earlier = 1
-        while earlier < len(group) and place[group[earlier].uuid] < place[row.uuid]:
-            earlier += 1
-        before = group[earlier - 1]
-        group.insert(earlier, row)
+        group, latest, place = self._groups[identity or ""], self._latest[identity or ""], self._all.place[row.uuid]
+        earlier = bisect_left(latest, place)
+        before = group[earlier]
+        group.insert(earlier + 1, row)
+        latest.insert(earlier, place)
         self._next[row.uuid], self._next[before.uuid] = self._next[before.uuid], row
+
+    def _list_latest_places(self, group: list[Entry]) -> list[int]:
+        return list(accumulate((self._all.place[row.uuid] for row in group[1:]), max))
 
     def find_notes(self) -> list[tuple[Entry, str]]:
         """List side branches that contain only notes and follow a call or result, with the message of each [17]."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.entries.reader import Transcript
+from turnlog.session.voices import Voices, join_ring_voices, list_bottom_up
 
 GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 BOUNDARY_SUBTYPE = "compact_boundary"
@@ -133,15 +134,24 @@ class Graph:
             fork = self._entries[parent]
             below = [self._entries[index] for index in self.list_children(parent)]
             rows = [row for row in below if first[row.index] >= 0 or is_said(row)]
-            starts = [row for row in rows if self._has_continuation(row, get_message_id(fork))] if len(rows) > 1 else []
+            message = get_message_id(fork)
+            starts = [row for row in rows if self._voices.has_other(row.index, message)] if len(rows) > 1 else []
             if len(starts) > 1:
                 found.append(Branch(fork, starts))
         return found
 
-    def _has_continuation(self, start: Entry, message: str | None) -> bool:
-        """Return whether a row or one of its descendants is a prompt, or is an answer other than `message`."""
-        below = (self._entries[index] for index in self.list_descendants(start.index))
-        return any(is_said(row) and (message is None or get_message_id(row) != message) for row in below)
+    @cached_property
+    def _voices(self) -> Voices:
+        voices = Voices(len(self._entries))
+        for row in self.rows:
+            if is_said(row):
+                voices.add(row.index, get_message_id(row))
+        for index in list_bottom_up(self.rows):
+            if (parent := self._entries[index].parent) >= 0:
+                voices.add_all(parent, index)
+        for ring in self.cycles:
+            join_ring_voices(voices, ring)
+        return voices
 
     @cached_property
     def leaves(self) -> list[Entry]:

@@ -10,18 +10,16 @@ two entries that share a uuid   the later one gets a new uuid, and references in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from turnlog.edit.draft import LINK_KEYS, Draft, DraftRow
 from turnlog.edit.id_renewal import create_uuid
+from turnlog.edit.illnesses.branch_switches import find_branch_switches
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
 from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Entry
 from turnlog.render.figures import format_count, format_size
-from turnlog.session.graph import Branch, get_message_id, is_said
-from turnlog.session.session import Session
+from turnlog.session.graph import get_message_id
 
 _MIN_BRANCH_SWITCHES = 3
 """How many times two branches must alternate in the file; a rewind is one switch, and a late answer is two."""
@@ -63,26 +61,11 @@ def detect_strangers(view: ResumeView, symptoms: Symptoms) -> None:
 
 def detect_parallel_writers(view: ResumeView, symptoms: Symptoms) -> None:
     """Find branches that grew at the same time."""
-    for branch in view.session.graph.branches:
-        rows = list(_list_said_by_branch(view.session, branch))
-        switches = [later for earlier, later in pairwise(rows) if earlier[0] != later[0]]
+    session = view.session
+    for fork, switches in find_branch_switches(session.graph, session.file.entries):
         if len(switches) >= _MIN_BRANCH_SWITCHES:
             text = "two branches grew at the same time"
-            symptoms.add_items("two-writers", "warning", text, [branch.fork, *(row for _, row in switches)])
-
-
-def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int, Entry]]:
-    """Yield the prompts and answers below a fork in file order, each with the number of its branch."""
-    fork, rows = get_message_id(branch.fork), session.file.entries
-    starts = {start.index for start in branch.starts}
-    below = [
-        (index, number)
-        for number, start in enumerate(branch.starts)
-        for index in session.graph.list_descendants(start.index, starts - {start.index})
-    ]
-    for index, number in sorted(below):
-        if is_said(rows[index]) and (fork is None or get_message_id(rows[index]) != fork):
-            yield number, rows[index]
+            symptoms.add_items("two-writers", "warning", text, [fork, *switches])
 
 
 # -- repair

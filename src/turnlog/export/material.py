@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from turnlog.errors import UsageError
 from turnlog.render.render_options import RenderOptions, filter_view
 from turnlog.render.view import AnyView
-from turnlog.render.view_builder import build_item_views
+from turnlog.render.view_builder import SessionFacts, build_item_views
 from turnlog.session.agents import SubAgent
 from turnlog.session.lineage import list_turns_to
 from turnlog.session.session import Session
@@ -131,7 +131,11 @@ class ExportMaterial:
 
     def _iter_views(self, session: Session, items: list[TimelineItem]) -> Iterator[AnyView | None]:
         excerpt = Excerpt.read(session.file.source, items)
-        return (filter_view(view, self.choice.wishes) for view in build_item_views(excerpt, items, self.head))
+        return (filter_view(view, self.choice.wishes) for view in build_item_views(excerpt, items, self._facts))
+
+    @cached_property
+    def _facts(self) -> SessionFacts:
+        return SessionFacts.from_head(self.head)
 
     # -- sub-agents
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -58,10 +58,10 @@ class _BodyCache:
 class AnswerViewBuilder:
     """Builds the views of messages, in timeline order."""
 
-    def __init__(self, excerpt: Excerpt, helpers: Iterable[TimelineAgent]) -> None:
+    def __init__(self, excerpt: Excerpt, helpers: Mapping[str, TimelineAgent]) -> None:
         self.excerpt = excerpt
         self.file = excerpt.session.file
-        self._helpers = {name: helper for helper in helpers for name in (helper.agent_id, helper.call_id) if name}
+        self._helpers = helpers
         self._earlier = EarlierCalls()
 
     def build_view(self, item: TimelineItem) -> AnswerView | None:

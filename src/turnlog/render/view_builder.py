@@ -6,8 +6,8 @@ as the task list before a change) is limited to the given items.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
 from turnlog.entries.reader import Transcript
@@ -19,7 +19,7 @@ from turnlog.render.values import format_scalar, pick_text, to_count, to_dict, t
 from turnlog.render.view import AnyView, CompactionView, EventView, MetaRow, MetaView, PromptView
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import TimelineCompaction, TimelineHead, TimelineItem
+from turnlog.session.timeline.timeline import TimelineAgent, TimelineCompaction, TimelineHead, TimelineItem
 
 # The most descriptive fields of an entry, best first.
 _TELLING_FIELDS = (
@@ -86,23 +86,39 @@ def _shorten_value(value: Any) -> str:
     return to_short_line(format_scalar(value), 60) if value is not None else ""
 
 
-__all__ = ["build_item_views"]
+__all__ = ["SessionFacts", "build_item_views"]
+
+
+class SessionFacts(NamedTuple):
+    """What views show that only the whole session contains; for many windows of one session, build it once."""
+
+    helpers: Mapping[str, TimelineAgent]
+    """The sub-agents by their ids and by the calls that started them."""
+    compactions: Mapping[str, TimelineCompaction]
+
+    @classmethod
+    def from_head(cls, head: TimelineHead | None) -> SessionFacts:
+        """Take the facts from the head of a timeline."""
+        agents, compactions = (head.agents, head.compactions) if head else ([], [])
+        helpers = {name: agent for agent in agents for name in (agent.agent_id, agent.call_id) if name}
+        return cls(helpers, {found.key: found for found in compactions})
 
 
 def build_item_views(
-    excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
+    excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | SessionFacts | None = None
 ) -> list[AnyView]:
     """Build the views of timeline items, in order; `head` adds facts that only the whole session contains."""
-    builder = _ViewBuilder(excerpt, head)
+    facts = head if isinstance(head, SessionFacts) else SessionFacts.from_head(head)
+    builder = _ViewBuilder(excerpt, facts)
     return [builder.build_view(item) for item in items]
 
 
 class _ViewBuilder:
-    def __init__(self, excerpt: Excerpt, head: TimelineHead | None) -> None:
+    def __init__(self, excerpt: Excerpt, facts: SessionFacts) -> None:
         self.excerpt = excerpt
         self.file = excerpt.session.file
-        self.answers = AnswerViewBuilder(excerpt, head.agents if head else ())
-        self.compactions = {found.key: found for found in head.compactions} if head else {}
+        self.answers = AnswerViewBuilder(excerpt, facts.helpers)
+        self.compactions = facts.compactions
 
     def build_view(self, item: TimelineItem) -> AnyView:
         entry = self.excerpt.find_entry(item.lines[0]) if item.lines else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -154,9 +155,10 @@ def _link_calls(
     for agent_id in unlinked.keys() & echoed.keys():
         unlinked[agent_id].call_id = echoed[agent_id].call_id
     by_call = {agent.call_id: agent for agent in found if agent.call_id}
+    by_prompt = _group_by_prompt(file, found)
     for call in started:
         arguments = _read_call_input(file, call)
-        agent = by_call.get(call.id) or _find_same_prompt(file, found, arguments)
+        agent = by_call.get(call.id) or _take_same_prompt(by_prompt, arguments)
         if agent is not None:
             agent.call_id, call.agent_id = call.id, agent.agent_id
             agent.type = agent.type or _to_text(arguments.get("subagent_type"))
@@ -168,15 +170,20 @@ def _read_call_input(file: Transcript, call: Call) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _find_same_prompt(file: Transcript, found: list[SubAgent], arguments: dict[str, Any]) -> SubAgent | None:
-    """In the file, find the sidechain that starts with the prompt of a call."""
-    prompt = _to_text(arguments.get("prompt"))
+def _group_by_prompt(file: Transcript, found: list[SubAgent]) -> dict[str, deque[SubAgent]]:
+    """Group the sidechains in the file that no call is known to have started, by the prompt that they start with."""
+    groups: dict[str, deque[SubAgent]] = {}
     for agent in found:
-        if agent.inside and agent.call_id is None and prompt:
-            first = agent.inside[0]
-            if first.type == "user" and parse_user_entry(file, first).text == prompt.strip():
-                return agent
-    return None
+        if agent.inside and agent.call_id is None and agent.inside[0].type == "user":
+            groups.setdefault(parse_user_entry(file, agent.inside[0]).text, deque()).append(agent)
+    return groups
+
+
+def _take_same_prompt(by_prompt: dict[str, deque[SubAgent]], arguments: dict[str, Any]) -> SubAgent | None:
+    """Take the first sidechain that starts with the prompt of a call."""
+    prompt = _to_text(arguments.get("prompt"))
+    alike = by_prompt.get(prompt.strip()) if prompt else None
+    return alike.popleft() if alike else None
 
 
 def _to_text(value: object) -> str | None:

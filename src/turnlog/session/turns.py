@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, parse_notice
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
+from turnlog.session.waiting_prompts import WaitingPrompts
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate", "peer", "other")
 KINDS_NEEDING_WORK = frozenset({"command", "notification", "teammate", "peer", "other"})
@@ -125,7 +127,7 @@ class TurnIndex:
         self.all: list[Turn] = []
         self._of = [NO_TURN] * len(file.entries)
         """For each entry of the file, the turn that it belongs to."""
-        self._queue: list[Prompt] = []
+        self._queue = WaitingPrompts()
         self._entries = entries
         with pause_garbage_collector():
             self._assign_turns(entries)
@@ -166,10 +168,7 @@ class TurnIndex:
                 self._add_entry(turns[place], entry, prompt)
 
     def _start_turn(self, entry: Entry, prompt: Prompt) -> None:
-        for queued in self._queue:  # some clients dequeue a prompt without recording it
-            if queued.text == prompt.text:
-                self._queue.remove(queued)
-                break
+        self._queue.drop_text(prompt.text)  # some clients dequeue a prompt without recording it
         self._of[entry.index] = len(self.all)
         self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
 
@@ -218,14 +217,15 @@ class TurnIndex:
         if operation == "enqueue":
             # 2.1.45 also queues the start of background tasks, and never dequeues it.
             if not prompt.text.startswith("{"):
-                self._queue.append(prompt)
+                self._queue.add(prompt)
         elif operation == "popAll":
             self._queue.clear()
-        elif self._queue:
-            prompt = self._queue.pop(0)
-            if operation == "remove" and not self._has_attached() and prompt.is_typed and prompt.text:
-                turn.further.append(prompt.text)
+        else:
+            first = self._queue.take_first()
+            if first and operation == "remove" and not self._has_attached and first.is_typed and first.text:
+                turn.further.append(first.text)
 
+    @cached_property
     def _has_attached(self) -> bool:
         return any(entry.kind == "queued_command" for entry in self._entries)
 

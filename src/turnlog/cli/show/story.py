@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -203,11 +204,19 @@ class SessionStory:
     # -- sub-agents
 
     def _render_agent_of(self, call: Call) -> Iterator[str]:
-        root = self.above[0].session if self.above else self.session
-        for agent in root.agents:
-            if agent.call_id == call.id or (call.agent_id and agent.agent_id == call.agent_id):
-                yield from self._render_agent(agent)
-                return
+        root = self.above[0] if self.above else self
+        places = [root._agent_places.get(key) for key in (("call", call.id), ("agent", call.agent_id or ""))]
+        if found := [place for place in places if place is not None]:
+            yield from self._render_agent(root.session.agents[min(found)])
+
+    @cached_property
+    def _agent_places(self) -> dict[tuple[str, str | None], int]:
+        """Where the first sub-agent that a call started, and the first one with an id, is in the list of them."""
+        places: dict[tuple[str, str | None], int] = {}
+        for place, agent in enumerate(self.session.agents):
+            for key in (("call", agent.call_id), ("agent", agent.agent_id)):
+                places.setdefault(key, place)
+        return places
 
     def _render_agent(self, agent: SubAgent) -> Iterator[str]:
         """Render a sub-agent: its name, usage and turns."""
@@ -335,8 +344,9 @@ def _choose_style(found: EventText) -> str:
 
 
 def _describe_compaction(session: Session, entry: Entry) -> str:
-    found = next((item for item in session.compactions if item.boundary is entry), None)
-    if found is None:
+    place = bisect_left(session.compactions, entry.index, key=lambda item: item.boundary.index)
+    found = session.compactions[place] if place < len(session.compactions) else None
+    if found is None or found.boundary is not entry:
         return "── compaction"
     parts = [f"── compaction ({found.trigger})" if found.trigger else "── compaction"]
     if found.summarised:

@@ -14,7 +14,9 @@ removed, the second rule applies here too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from turnlog.edit.draft import Draft
@@ -44,12 +46,21 @@ class _RowRehanger:
         self._up = [self._place.get(draft.get_parent_uuid(row) or "", -1) for row in draft.rows]
         self._current_up = list(self._up)
         """The parents, including those changed so far."""
+        self._is_in_order = all(above < at for at, above in enumerate(self._up))
+        """Whether each parent is before its child, as clients write them, so that no walk upwards goes on in vain."""
+        self._real_parents: dict[int, int] = {}
+        self._kept_ancestors: dict[int, int] = {}
+        self._tops: dict[int, int] = {}
         self._group = self._group_rows()
         self._members: dict[str, list[int]] = {}
         for at, group in enumerate(self._group):
             is_there = at not in removed and at != self._leaf and self._uuid[at] is not None
             if group is not None and is_there and _has_tools(draft.rows[at].entry):
                 self._members.setdefault(group, []).append(at)
+        self._members_by_top: dict[tuple[str, int], list[int]] = {}
+        for group, members in self._members.items():
+            for at in members:
+                self._members_by_top.setdefault((group, self._find_top(at, group)), []).append(at)
         self._lost: set[int] = set()
         """Rows whose parent is not in the file and that the client would no longer find."""
         self._before = self._map_said_before(thread)
@@ -90,30 +101,37 @@ class _RowRehanger:
             if new is not None:
                 changes[at] = {"parentUuid": self._uuid[new]}
                 self._current_up[at] = new
+                self._is_in_order = self._is_in_order and new < at
         return changes
 
     def _can_follow(self, at: int) -> bool:
         """Return whether the preceding row has the same ancestor; two branches may contain copies of a message."""
         before = self._before.get(at)
-        if before is None or _is_below(before, at, self._current_up):
+        if before is None or self._is_below(before, at, self._current_up):
             return False
-        above, seen = self._find_real_parent(at), set()
-        while above in self._removed and above not in seen:
-            seen.add(above)
-            above = self._up[above]
-        return at in self._lost or above < 0 or _is_below(before, above, self._up)
+        above = self._follow(self._find_real_parent(at), self._removed.__contains__, self._kept_ancestors)
+        return at in self._lost or above < 0 or self._is_below(before, above, self._up)
 
     def _find_real_parent(self, at: int) -> int:
         """Return the parent, skipping progress entries, as the client does."""
-        above, seen = self._up[at], set()
-        while above >= 0 and above not in self._removed and above not in seen and self._is_progress(above):
-            seen.add(above)
-            above = self._up[above]
-        return above
+        return self._follow(self._up[at], self._is_kept_progress, self._real_parents)
 
-    def _is_progress(self, at: int) -> bool:
-        entry = self._draft.rows[at].entry
-        return entry is not None and entry.type == "progress"
+    def _is_kept_progress(self, at: int) -> bool:
+        entry = self._draft.rows[at].entry if at >= 0 else None
+        return entry is not None and entry.type == "progress" and at not in self._removed
+
+    def _follow(self, at: int, passes: Callable[[int], bool], known: dict[int, int]) -> int:
+        """Go up from a row to the first one that a condition does not pass; remember where each of them leads."""
+        seen: dict[int, None] = {}
+        while at not in seen and passes(at):
+            if at in known:
+                at = known[at]
+                break
+            seen[at] = None
+            at = self._up[at]
+        if self._is_in_order:  # otherwise, the rows may be in a ring, which ends elsewhere for each of them
+            known.update(dict.fromkeys(seen, at))
+        return at
 
     def _find_same_message(self, at: int) -> int | None:
         above, seen = self._find_real_parent(at), set()
@@ -122,33 +140,29 @@ class _RowRehanger:
             group = self._group[above]
             if group is not None and group != self._group[at]:
                 top = self._find_top(above, group)
-                candidates = [
-                    member
-                    for member in self._members.get(group, ())
-                    if self._find_top(member, group) == top and not _is_below(member, at, self._current_up)
-                ]
-                if candidates:
-                    return max(candidates, key=lambda member: (member < at, member))
+                if (member := self._find_nearest(self._members_by_top.get((group, top), []), at)) is not None:
+                    return member
             above = self._up[above]
         return None
 
+    def _find_nearest(self, members: Sequence[int], at: int) -> int | None:
+        """Return the last of some rows that is before a row or, if there is none, the last one; never one below it."""
+        place = bisect_left(members, at)
+        places = chain(reversed(range(place)), reversed(range(place, len(members))))
+        return next((members[n] for n in places if not self._is_below(members[n], at, self._current_up)), None)
+
     def _find_top(self, at: int, group: str) -> int:
         """Return the first ancestor that does not belong to the same message."""
+        return self._follow(at, lambda above: above >= 0 and self._group[above] == group, self._tops)
+
+    def _is_below(self, one: int, other: int, up: Sequence[int]) -> bool:
         seen = set()
-        while at >= 0 and self._group[at] == group and at not in seen:
-            seen.add(at)
-            at = self._up[at]
-        return at
-
-
-def _is_below(one: int, other: int, up: Sequence[int]) -> bool:
-    seen = set()
-    while one >= 0 and one not in seen:
-        if one == other:
-            return True
-        seen.add(one)
-        one = up[one]
-    return False
+        while one >= (other if self._is_in_order else 0) and one not in seen:
+            if one == other:
+                return True
+            seen.add(one)
+            one = up[one]
+        return False
 
 
 def _has_tools(entry: Entry | None) -> bool:

@@ -78,10 +78,13 @@ def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBr
     numbers_by_leaf = {leaf.uuid: number for number, leaf in enumerate(session.graph.leaves, start=1)}
     ordered = dict.fromkeys([*([current] if current else []), *reversed(leaves)])
     descent = Descent(session)
+    places: dict[int, list[int]] = {}
+    for place, chapter in enumerate(chapters):
+        places.setdefault(chapter.turn or 0, []).append(place)
     found: dict[tuple[int, ...], TimelineBranch] = {}
     for leaf in ordered:
-        numbers = {turn.number for turn in descent.list_turns_to(leaf)}
-        own = [place for place, chapter in enumerate(chapters) if not chapter.turn or chapter.turn in numbers]
+        numbers = {0, *(turn.number for turn in descent.list_turns_to(leaf))}
+        own = sorted(place for number in numbers for place in places.get(number, ()))
         found.setdefault(tuple(own), TimelineBranch(leaf, own, leaf == current, numbers_by_leaf.get(leaf, 0)))
     return list(found.values())
 

@@ -153,10 +153,13 @@ class WindowFill:
         for piece in self.pieces:
             if piece.turn:
                 added.setdefault(piece.turn, Counter())[piece.group] += self.estimate_tokens(piece)
+        measured: dict[int, list[int]] = {}
+        for request in self.requests:
+            measured.setdefault(request.turn, []).append(request.tokens)
         found: list[TurnFill] = []
         before: int | None = None
         for number in sorted(added):
-            own = [request.tokens for request in self.requests if request.turn == number]
+            own = measured.get(number, [])
             last = own[-1] if own else None
             growth = last - (own[0] if before is None else before) if last is not None else None
             groups = {group: added[number][group] for group in PIECE_GROUPS if added[number][group]}

@@ -24,6 +24,25 @@ class WorkListener:
         self.is_in_step = False
 
 
+class WorkStopped(Exception):
+    """The work was stopped because nobody waits for its result."""
+
+
+_should_stop: ContextVar[Callable[[], bool] | None] = ContextVar("should_stop", default=None)
+
+
+def stop_work_when(condition: Callable[[], bool]) -> None:
+    """Stop the further work of this thread at the next step after a condition has become true."""
+    _should_stop.set(condition)
+
+
+def check_for_stop() -> None:
+    """Raise `WorkStopped` if nobody waits for the work of this thread any more."""
+    condition = _should_stop.get()
+    if condition is not None and condition():
+        raise WorkStopped("stopped: nobody waits for the result")
+
+
 _listener: ContextVar[WorkListener | None] = ContextVar("work_listener", default=None)
 
 

@@ -20,6 +20,7 @@ from tests.web import hostile
 from tests.web.conftest import Folders, Server
 from turnlog.render.text_folds import MAX_TEXT_CHARS
 from turnlog.web.machine import Machine
+from turnlog.web.reading.item_parts import MAX_PAGE_TEXT_CHARS, MAX_WHOLE_TEXT_CHARS
 
 LARGE = "9" * 40
 
@@ -205,7 +206,9 @@ def test_a_text_that_no_page_could_hold_is_cut_and_the_raw_entry_has_it(
     path = put(folders, place, build)
     text = client.get(f"/s/{SESSION}").text
     assert len(text) < 3 * MAX_TEXT_CHARS
-    assert f"{5_000_000 - MAX_TEXT_CHARS:,} more characters, in the raw entry" in text
+    assert f"{5_000_000 - MAX_PAGE_TEXT_CHARS:,} more characters, in the raw entry" in text
+    whole = client.get(html.unescape(re.findall(r'href="([^"]+)" data-rest="item"', text)[0])).text
+    assert f"{5_000_000 - MAX_WHOLE_TEXT_CHARS:,} more characters, in the raw entry" in whole
     assert len(client.get(f"/s/{SESSION}/raw/0").content) > 5_000_000
     assert len(client.get(f"/live/{SESSION}").text) < 3 * MAX_TEXT_CHARS
     assert client.get(f"/s/{SESSION}/raw/0?format=html").status_code == 200

@@ -109,7 +109,7 @@ def test_no_text_and_no_attribute_of_a_page_is_longer_than_a_browser_lays_out_at
 
 
 def test_an_answer_of_many_calls_is_divided_into_groups(client: TestClient) -> None:
-    page = client.get(f"/s/{CALLS}").text
+    page = client.get(f"/live/{CALLS}").text
     _, *groups = page.split('<div class="chunk">')
     assert len(groups) > 5
     assert max(group.count('<details class="card') for group in groups) <= 50
@@ -146,6 +146,8 @@ def test_with_everything_unfolded_no_word_widens_the_page(page: Page, width: int
 @pytest.mark.slow
 def test_code_in_pieces_is_copied_as_it_was(page: Page) -> None:
     page.goto(f"/s/{WORDS}")
+    page.locator("article:has(#c-c3) + .item-rest [data-rest=item]").click()
+    page.locator("article:has(#c-c3) + .item-rest").wait_for(state="detached")
     card = page.locator("#c-c3")
     card.locator("details.fold > summary").first.click()
     card.locator("button.copy").first.evaluate("button => button.click()")

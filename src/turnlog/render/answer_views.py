@@ -30,6 +30,7 @@ from turnlog.session.message_usage import compute_message_cost
 from turnlog.session.messages import Message, join_messages, read_message_content
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineItem
+from turnlog.work_progress import check_for_stop
 
 _SERVER_CALL_TYPES = ("server_tool_use", "mcp_tool_use")
 _RESULT_SUFFIX = "_tool_result"
@@ -119,6 +120,7 @@ class _BlockBuilder:
         results = {pick_text(block.get("tool_use_id")): block for block in blocks if _is_result(block)}
         call_ids = {pick_text(block.get("id")) for block in blocks if block.get("type") in _SERVER_CALL_TYPES}
         for block in blocks:
+            check_for_stop()
             kind = block.get("type")
             if kind in _SERVER_CALL_TYPES:
                 yield AnswerCall(self._build_served_card(block, results.get(pick_text(block.get("id")))))

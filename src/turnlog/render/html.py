@@ -19,10 +19,12 @@ from turnlog.render.sections import SectionWriter
 from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree
 from turnlog.session.lost_texts import describe_lost_text
+from turnlog.work_progress import check_for_stop
 
 _MARKDOWN_SIGNS = re.compile(
     r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE
 )
+
 _INLINE_SIGNS = re.compile(r"\*\*(\S(?:[^*]*[^*\s])?)\*\*|(?<!`)`([^`]+)`(?!`)")
 _MAX_GROUP_BLOCKS = 50
 """A browser lays out the blocks of longer answers in groups, and only those that can be seen."""
@@ -116,6 +118,7 @@ class HtmlWriter(SectionWriter):
     # -- blocks of an answer
 
     def write_block(self, block: view_types.AnswerBlock) -> Markup:
+        check_for_stop()
         if isinstance(block, view_types.AnswerText):
             return self._render_said(block)
         if isinstance(block, view_types.AnswerThinking):

@@ -87,32 +87,36 @@ MAX_DIFF_LINES = 2_000
 """The maximum number of lines to show of one hunk of such a large change."""
 
 
-def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:
-    """Shorten views whose text is too long for any page."""
-    return [_shorten_value(view) if _is_large_item(item) else view for view, item in zip(views, items, strict=True)]
+def shorten_views(
+    views: Sequence[AnyView], items: Sequence[TimelineItem], limit: int = MAX_TEXT_CHARS
+) -> list[AnyView]:
+    """Shorten views with texts that have more characters than the limit."""
+    return [
+        _shorten_value(view, limit) if _is_large_item(item, limit) else view
+        for view, item in zip(views, items, strict=True)
+    ]
 
 
-def _is_large_item(item: TimelineItem) -> bool:
-    return any(size > MAX_TEXT_CHARS for _, size in (*item.lines, *item.results))
+def _is_large_item(item: TimelineItem, limit: int) -> bool:
+    return any(size > limit for _, size in (*item.lines, *item.results))
 
 
-def _shorten_value(value: Any) -> Any:
+def _shorten_value(value: Any, limit: int) -> Any:
     match value:
-        case str() if len(value) > MAX_TEXT_CHARS:
-            return (
-                f"{value[:MAX_TEXT_CHARS]}\n… {format_count(len(value) - MAX_TEXT_CHARS, 'more character')}, "
-                f"in the raw entry"
-            )
+        case str() if len(value) > limit:
+            return f"{value[:limit]}\n… {format_count(len(value) - limit, 'more character')}, in the raw entry"
         case Hunk() if len(value.lines) > MAX_DIFF_LINES:
             left_out = format_count(len(value.lines) - MAX_DIFF_LINES, "more line")
             remark = f"\\ … {left_out}, in the raw entry"
-            return value._replace(lines=(*map(_shorten_value, value.lines[:MAX_DIFF_LINES]), remark))
+            lines = (_shorten_value(line, limit) for line in value.lines[:MAX_DIFF_LINES])
+            return value._replace(lines=(*lines, remark))
         case Picture() | TreeSection() | AnswerOther():  # a picture has its own address, and trees are bounded
             return value
         case Struct():
-            return replace(value, **{name: _shorten_value(getattr(value, name)) for name in value.__struct_fields__})
+            fields = {name: _shorten_value(getattr(value, name), limit) for name in value.__struct_fields__}
+            return replace(value, **fields)
         case tuple():
-            values = map(_shorten_value, value)
+            values = (_shorten_value(item, limit) for item in value)
             return type(value)(*values) if hasattr(value, "_fields") else tuple(values)
     return value
 

@@ -20,6 +20,7 @@ from turnlog.render.view import AnyView, CompactionView, EventView, MetaRow, Met
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineCompaction, TimelineHead, TimelineItem
+from turnlog.work_progress import check_for_stop
 
 # The most descriptive fields of an entry, best first.
 _TELLING_FIELDS = (
@@ -121,6 +122,7 @@ class _ViewBuilder:
         self.compactions = facts.compactions
 
     def build_view(self, item: TimelineItem) -> AnyView:
+        check_for_stop()
         entry = self.excerpt.find_entry(item.lines[0]) if item.lines else None
         if entry is None or item.kind == "meta":
             return self._build_meta(item)

@@ -19,7 +19,7 @@ from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, S
 from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Entry
 from turnlog.render.figures import format_count, format_size
-from turnlog.session.graph import get_message_id
+from turnlog.session.graph import get_message_id, is_said
 
 _MIN_BRANCH_SWITCHES = 3
 """How many times two branches must alternate in the file; a rewind is one switch, and a late answer is two."""

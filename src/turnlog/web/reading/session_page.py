@@ -20,9 +20,11 @@ from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.render.text import render_text as as_text
 from turnlog.render.tree import render_tree
 from turnlog.store.timelines.kept_timeline import KeptTimeline
+from turnlog.web.abandonment import stop_when_abandoned
 from turnlog.web.answers import build_html_response, build_json_response, get_machine, render_page
 from turnlog.web.reading import windows
 from turnlog.web.reading.branch_choices import list_branch_choices
+from turnlog.web.reading.item_parts import build_page_views, render_item_part
 from turnlog.web.reading.links import key_prefix
 from turnlog.web.reading.outline import MAX_TURNS, build_agent_tree, build_outline, build_turn_filter, list_turns
 from turnlog.web.reading.overview import send_next_error, show_context_chart
@@ -31,7 +33,6 @@ from turnlog.web.reading.text_search import find_text
 from turnlog.web.reading.transcript_lines import open_transcript_line
 from turnlog.web.reading.transcript_view import TranscriptView, open_transcript_view
 from turnlog.web.reading.windows import TEMPLATE_FUNCTIONS
-from turnlog.web.reading.windows import build_page_views as views_of
 
 RouteHandler = Callable[[Request], Response]
 _MAX_REMEMBERED = 16
@@ -82,14 +83,20 @@ def show_raw_entry(request: Request) -> Response:
 
 
 def send_item_text(request: Request) -> Response:
-    """GET /s/{ref}/item: send an item as Markdown; with `format=text`, as plain text."""
+    """GET /s/{ref}/item: send an item as Markdown; with `format`, as plain `text` or as `html` for the page."""
     transcript = open_transcript_view(request)
     key = request.query_params.get("key", "")
     position = transcript.timeline.find_position(transcript.leaf, key.removeprefix(key_prefix(transcript.agent)))
     if position is None:
         raise NotFound("this branch has no such message")
     items = transcript.read_items(position, 1)
-    (view,) = views_of(transcript, items, transcript.timeline.read_excerpt(items))
+    if request.query_params.get("format") == "html":
+        part = request.query_params.get("part", "")
+        number = int(part) if part.isdecimal() and len(part) < 7 else 0
+        return build_html_response(
+            render_item_part(transcript, items[0], number, is_whole="whole" in request.query_params)
+        )
+    (view,) = build_page_views(transcript, items, transcript.timeline.read_excerpt(items))
     render = as_text if request.query_params.get("format") == "text" else as_markdown
     return Response(render(view, SHOW_EVERYTHING).encode("utf-8", "replace"), media_type=_TEXT_MEDIA_TYPE)
 
@@ -261,16 +268,16 @@ def locate_item(request: Request) -> Response:
 
 
 routes: list[BaseRoute] = [
-    Route("/s/{ref}", show_session),
-    Route("/s/{ref}/window/{n:int}", send_window),
+    Route("/s/{ref}", stop_when_abandoned(show_session)),
+    Route("/s/{ref}/window/{n:int}", stop_when_abandoned(send_window)),
     Route("/s/{ref}/agents", show_agent_tree),
-    Route("/s/{ref}/agent/{agent}", show_session),
+    Route("/s/{ref}/agent/{agent}", stop_when_abandoned(show_session)),
     Route("/s/{ref}/agent/{agent}/agents", show_agent_tree),
-    Route("/s/{ref}/agent/{agent}/window/{n:int}", send_agent_window),
+    Route("/s/{ref}/agent/{agent}/window/{n:int}", stop_when_abandoned(send_agent_window)),
     Route("/s/{ref}/agent/{agent}/context", remember_answers(show_context_chart)),
-    Route("/s/{ref}/agent/{agent}/item", send_item_text),
+    Route("/s/{ref}/agent/{agent}/item", stop_when_abandoned(send_item_text)),
     Route("/s/{ref}/context", remember_answers(show_context_chart)),
-    Route("/s/{ref}/item", send_item_text),
+    Route("/s/{ref}/item", stop_when_abandoned(send_item_text)),
     Route("/s/{ref}/raw/{offset:int}", show_raw_entry),
     Route("/s/{ref}/picture/{offset:int}/{place:int}", send_picture),
     Route("/api/s/{ref}", remember_answers(send_outline)),

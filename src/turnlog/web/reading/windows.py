@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.render.html import HtmlWriter
 from turnlog.render.phrases import read_turn_title
-from turnlog.render.text_folds import shorten_views
-from turnlog.render.view import AnyView, to_agent_view
-from turnlog.render.view_builder import build_item_views
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Chapter, Fork, TimelineItem
@@ -20,7 +16,7 @@ from turnlog.session.turns import RoundType
 from turnlog.web import amounts
 from turnlog.web.amounts import format_datetime_attribute, format_local_time
 from turnlog.web.answers import load_templates
-from turnlog.web.reading.links import PageLinks, key_prefix
+from turnlog.web.reading.item_parts import ItemRest, build_page_views, build_page_writer, cut_view
 from turnlog.web.reading.transcript_view import TranscriptView
 
 
@@ -112,6 +108,7 @@ class WindowPiece(NamedTuple):
     html: Markup
     heading: TurnHeading | None
     crossings: Sequence[ForkSwitch]
+    rests: Sequence[ItemRest]
 
 
 class TranscriptWindow(NamedTuple):
@@ -136,27 +133,16 @@ def build_window(transcript: TranscriptView, n: int, *, level: int = 2) -> Trans
     excerpt = transcript.timeline.read_excerpt(items)
     headings = dict(_find_headings(transcript, first, len(items), level))
     crossings = _find_fork_switches(transcript, first, items, excerpt)
-    links = PageLinks(
-        transcript.session.ref,
-        transcript.agent,
-        transcript.leaf,
-        {helper.agent_id for helper in transcript.main.agents},
-    )
-    html = HtmlWriter(links.picture, links, buttons=True)
+    parts = [
+        cut_view(transcript, view, item)
+        for view, item in zip(build_page_views(transcript, items, excerpt), items, strict=True)
+    ]
+    html = build_page_writer(transcript).write_each_view([part.view for part in parts])
     pieces = [
-        WindowPiece(markup, headings.get(place), crossings.get(place, ()))
-        for place, markup in enumerate(
-            html.write_each_view(shorten_views(build_page_views(transcript, items, excerpt), items)), start=first
-        )
+        WindowPiece(markup, headings.get(place), crossings.get(place, ()), part.rests)
+        for place, (markup, part) in enumerate(zip(html, parts, strict=True), start=first)
     ]
     return TranscriptWindow(n, first, pieces)
-
-
-def build_page_views(transcript: TranscriptView, items: list[TimelineItem], excerpt: Excerpt) -> list[AnyView]:
-    """Build the views of the given items; a sub-agent's keys get a prefix that makes them unique on the page."""
-    prefix = key_prefix(transcript.agent)
-    views = build_item_views(excerpt, items, transcript.main)
-    return [to_agent_view(view, prefix) for view in views] if prefix else views
 
 
 def _find_headings(transcript: TranscriptView, first: int, count: int, level: int) -> Iterator[tuple[int, TurnHeading]]:

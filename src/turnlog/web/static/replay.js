@@ -10,6 +10,7 @@ import { copyItem, watchCopies } from "./session/copy.js";
 import { Folds } from "./session/folds.js";
 import { readPreference, savePreference } from "./preferences.js";
 import { watchRaw } from "./session/raw.js";
+import { watchRests } from "./session/rests.js";
 import { Times } from "./session/times.js";
 import { Windows } from "./session/windows.js";
 
@@ -49,6 +50,7 @@ const stage = new Stage(windows);
 const folds = new Folds(root, {});
 new Times(root, null);
 watchAgents(root);
+watchRests(root, { showError: (error) => notify(error.message) });
 watchRaw(root, document.getElementById("raw"));
 watchCopies(document.body, {
   notify,

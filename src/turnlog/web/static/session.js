@@ -18,6 +18,7 @@ import { Outline } from "./session/outline.js";
 import { Place } from "./session/place.js";
 import { Rail } from "./session/rail.js";
 import { watchRaw } from "./session/raw.js";
+import { findInRests, watchRests } from "./session/rests.js";
 import { Times } from "./session/times.js";
 import { Windows } from "./session/windows.js";
 
@@ -103,6 +104,7 @@ const folds = new Folds(root, {
 }, [...root.querySelectorAll("[name=density]")]);
 const find = new Find(one(".find-here"), { api, jump, windows });
 watchAgents(root);
+watchRests(root, { showError });
 watchRaw(root, document.getElementById("raw"));
 watchCopies(document.body, { notify, copyItem: copyMarkdown });
 
@@ -192,14 +194,15 @@ function follow() {
   const name = decodeURIComponent(location.hash.slice(1));
   if (name.startsWith("i-")) return jump.toKey(name.slice(2)).catch(showError);
   if (/^t-\d+$/.test(name)) return jump.toTurn(Number(name.slice(2))).catch(showError);
-  if (name.startsWith("c-")) return toCall(name);
+  if (name.startsWith("c-")) return toCall(name).catch(showError);
   if (name === "agents") showTab("agents");
   return null;
 }
 
 // A call is inside its message, which the server sent because of `at`.
-function toCall(id) {
-  const card = document.getElementById(id);
+async function toCall(id) {
+  const key = new URLSearchParams(location.search).get("at");
+  const card = await findInRests(document.getElementById(`i-${key}`), id);
   if (!card) return notify("That call is not in this session.");
   card.open = true;
   return jump.toElement(card);

@@ -47,7 +47,7 @@ export class Stage {
     for (const child of section.children) {
       const isItem = child.matches("article.item");
       if (isItem) place += 1;
-      child.hidden = (isItem ? place : place + 1) > limit;
+      child.hidden = (isItem || child.matches(".item-rest") ? place : place + 1) > limit;
       if (isItem && place < limit) this.#showBlocks(child, 1);
       if (isItem && place === limit) last = child;
     }

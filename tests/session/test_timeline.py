@@ -18,6 +18,7 @@ from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Timeline, TimelineItem
 from turnlog.session.timeline.timeline_builder import build_timeline
+from turnlog.session.turns import Turn
 
 SESSIONS = sorted([*DATA.glob("sessions/**/*.jsonl"), *DATA.glob("variants/*.jsonl"), *config_dir().rglob("*.jsonl")])
 NAMES = ["/".join(path.parts[-5:]) for path in SESSIONS]
@@ -275,20 +276,47 @@ def test_a_fork_before_any_turn_has_ways_of_no_turn() -> None:
     assert {way.turn for way in ways} >= {1, 2}
 
 
+def follow_turns(descent: Descent, uuid: str) -> list[Turn]:
+    """The turns that lead to an entry, one after the other from the last one up."""
+    found: list[Turn] = []
+    turn = descent.find_last_turn(uuid)
+    while turn is not None and turn not in found:
+        found.append(turn)
+        turn = descent.find_turn_before(turn)
+    return sorted([*found, *descent.loose_turns], key=lambda turn: turn.index)
+
+
+def test_the_chapters_of_each_branch_are_those_of_the_turns_that_lead_to_it() -> None:
+    build = Build()
+    fork = build.prompt("begin", "u0")
+    for number in range(5):
+        build.prompt(f"aside {number}", f"x{number}", parent=fork)
+        build.answer("a", uuid=f"ax{number}")
+        build.prompt(f"on {number}", f"u{number + 1}", parent=fork)
+        fork = build.answer("b", uuid=f"b{number}")
+    session = build.session()
+    head = build_timeline(session).head
+    assert len(head.branches) == 6
+    for branch in head.branches:
+        numbers = {turn.number for turn in list_turns_to(session, branch.leaf)}
+        chapters = [n for n, chapter in enumerate(head.chapters) if not chapter.turn or chapter.turn in numbers]
+        assert branch.chapters == chapters
+
+
 @pytest.mark.parametrize("path", SESSIONS, ids=NAMES)
 def test_descent_tells_what_turns_to_tells_of_each_leaf(path: Path) -> None:
     with Session.open(path) as session:
         descent = Descent(session)
         for leaf in session.graph.leaves:
-            assert descent.list_turns_to(leaf.uuid or "") == list_turns_to(session, leaf.uuid or "")
-        assert descent.list_turns_to("nobody") == [turn for turn in session.turns if not turn.start.uuid]
+            assert follow_turns(descent, leaf.uuid or "") == list_turns_to(session, leaf.uuid or "")
+        assert follow_turns(descent, "nobody") == [turn for turn in session.turns if not turn.start.uuid]
 
 
 def test_descent_ends_in_a_ring_of_parents() -> None:
     session = open_variant("parent-cycle")
     descent = Descent(session)
     rows = [row.uuid for row in session.graph.rows if row.uuid]
-    assert all(isinstance(descent.list_turns_to(uuid), list) for uuid in rows)
+    assert all(isinstance(follow_turns(descent, uuid), list) for uuid in rows)
     assert set(descent.map_first_leaves(rows).values()) <= set(rows)
 
 

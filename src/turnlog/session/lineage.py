@@ -51,7 +51,7 @@ def find_current_leaf_uuid(session: Session) -> str | None:
 
 
 class Descent:
-    """The lineages of a whole session, for calling `list_turns_to` with many leaves."""
+    """The lineages of a whole session, for many leaves: each turn with the one that leads to it."""
 
     def __init__(self, session: Session) -> None:
         self._graph = session.graph
@@ -59,18 +59,18 @@ class Descent:
         self._at = session.file.by_uuid
         self._before = {item.boundary.uuid: item.summarised[-1] for item in session.compactions if item.summarised}
         self._starts = {turn.start.index: turn for turn in session.turns if turn.start.uuid}
-        self._loose = [turn for turn in session.turns if not turn.start.uuid]
+        self.loose_turns = [turn for turn in session.turns if not turn.start.uuid]
+        """The turns whose position is unknown, which belong to every lineage."""
         self._nearest: dict[int, int] = {}
         """For each visited row, the nearest row at or above it that starts a turn, or NO_PARENT."""
 
-    def list_turns_to(self, uuid: str) -> list[Turn]:
-        """List the turns that lead to an entry, in file order."""
-        found: dict[int, Turn] = {}
-        place = self._find_turn_start(self._at.get(uuid, NO_PARENT))
-        while place >= 0 and place not in found:
-            found[place] = self._starts[place]
-            place = self._find_turn_start(self._find_row_above(self._entries[place]))
-        return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
+    def find_last_turn(self, uuid: str) -> Turn | None:
+        """Return the last turn that leads to an entry."""
+        return self._starts.get(self._find_turn_start(self._at.get(uuid, NO_PARENT)))
+
+    def find_turn_before(self, turn: Turn) -> Turn | None:
+        """Return the turn that leads to another one."""
+        return self._starts.get(self._find_turn_start(self._find_row_above(turn.start)))
 
     def map_first_leaves(self, leaves: Iterable[str]) -> dict[int, str]:
         """Map each leaf, and each ancestor of a leaf, to the first leaf that it leads to."""

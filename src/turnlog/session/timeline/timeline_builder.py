@@ -77,16 +77,39 @@ def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBr
     leaves = [leaf.uuid for leaf in session.graph.leaves if leaf.uuid]
     numbers_by_leaf = {leaf.uuid: number for number, leaf in enumerate(session.graph.leaves, start=1)}
     ordered = dict.fromkeys([*([current] if current else []), *reversed(leaves)])
-    descent = Descent(session)
-    places: dict[int, list[int]] = {}
-    for place, chapter in enumerate(chapters):
-        places.setdefault(chapter.turn or 0, []).append(place)
-    found: dict[tuple[int, ...], TimelineBranch] = {}
+    lines = _ChapterLines(Descent(session), chapters)
+    found: dict[int, TimelineBranch] = {}
     for leaf in ordered:
-        numbers = {0, *(turn.number for turn in descent.list_turns_to(leaf))}
-        own = sorted(place for number in numbers for place in places.get(number, ()))
-        found.setdefault(tuple(own), TimelineBranch(leaf, own, leaf == current, numbers_by_leaf.get(leaf, 0)))
+        own = lines.list_chapters_to(leaf)
+        found.setdefault(id(own), TimelineBranch(leaf, own, leaf == current, numbers_by_leaf.get(leaf, 0)))
     return list(found.values())
+
+
+class _ChapterLines:
+    """The chapters that lead to each turn, built from those that lead to the turn before it."""
+
+    def __init__(self, descent: Descent, chapters: list[Chapter]) -> None:
+        self._descent = descent
+        self._places: dict[int, list[int]] = {}
+        for place, chapter in enumerate(chapters):
+            self._places.setdefault(chapter.turn or 0, []).append(place)
+        everywhere = (0, *(turn.number for turn in descent.loose_turns))
+        self._common = sorted(place for number in everywhere for place in self._places.pop(number, ()))
+        self._known: dict[int, list[int]] = {}
+
+    def list_chapters_to(self, leaf: str) -> list[int]:
+        """List the places of the chapters that lead to a leaf; the same list for leaves that the same ones lead to."""
+        todo: dict[int, None] = {}
+        turn = self._descent.find_last_turn(leaf)
+        while turn is not None and turn.number not in self._known and turn.number not in todo:
+            todo[turn.number] = None
+            turn = self._descent.find_turn_before(turn)
+        found = self._known.get(turn.number, self._common) if turn else self._common
+        for number in reversed(todo):
+            if own := self._places.get(number):
+                found = sorted([*found, *own])
+            self._known[number] = found
+        return found
 
 
 def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fork]:

@@ -14,8 +14,8 @@ from turnlog.entries.entry import Body, Entry
 
 BlockMap = dict[str | None, dict[str, Any]]
 MIN_CROWDED_BLOCKS = 16
-MAX_KEPT_BYTES = 32 << 20
-"""The total size of the crowded lines that are kept of a file; the last two, a call and its result, always are."""
+MAX_KEPT_BYTES = 16 << 20
+"""The total size of the crowded lines that are kept of a file; the last two, of calls and their results, always are."""
 _MIN_KEPT_LINES = 2
 
 

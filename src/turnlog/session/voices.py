@@ -50,10 +50,9 @@ def list_bottom_up(rows: Iterable[Entry]) -> list[int]:
     found = [index for index in parents if index not in children]
     for index in found:  # grows while it is read
         parent = parents[index]
-        if parent in children:
-            children[parent] -= 1
-            if not children[parent] and parent in parents:
-                found.append(parent)
+        children[parent] -= 1
+        if not children[parent] and parent in parents:
+            found.append(parent)
     return found
 
 

@@ -106,9 +106,8 @@ class _ChapterLines:
             turn = self._descent.find_turn_before(turn)
         found = self._known.get(turn.number, self._common) if turn else self._common
         for number in reversed(todo):
-            if own := self._places.get(number):
-                found = sorted([*found, *own])
-            self._known[number] = found
+            own = self._places.get(number, [])
+            found = self._known[number] = sorted([*found, *own]) if own else found
         return found
 
 

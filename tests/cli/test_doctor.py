@@ -131,6 +131,29 @@ def test_a_session_that_is_gone_is_told_with_what_is_left(turnlog: Turnlog, mach
     assert turnlog("doctor", "aaaaaaaa", "--json").json["sessions"][0]["path"] is None
 
 
+def test_a_session_that_the_archive_has_is_restored_and_not_salvaged(
+    turnlog: Turnlog, own_data: Machine, machine: Machine
+) -> None:
+    path = add_in_project(machine, base())
+    turnlog("archive", "run")
+    path.unlink()
+    for words in ((SESSION[:8],), (str(path),)):
+        done = turnlog("doctor", *words)
+        assert (done.status, done.lines[0]) == (1, f"{SESSION}  u1 text")
+        assert f"remedy  turnlog archive restore {SESSION}" in done.out
+    (machine.folder / "history.jsonl").write_text(
+        "".join(json.dumps({"display": "hi", "sessionId": name}) + "\n" for name in (SESSION, GONE))
+    )
+    done = turnlog("doctor", SESSION[:8])
+    assert "all of it is in the archive; 1 prompt and 0 files are left of it here" in done.out
+    assert "salvage" not in done.out
+    (symptom,) = turnlog("doctor", "--all", "--json").json["machine"]
+    assert symptom["text"].endswith("2 sessions left typed prompts but no transcript; the archive has 1 of them whole")
+    assert symptom["remedy"] == (
+        "turnlog archive restore ID (`turnlog archive list --gone` lists the ids), turnlog salvage ID"
+    )
+
+
 def test_a_session_that_nothing_is_known_of_is_not_found(turnlog: Turnlog, machine: Machine) -> None:
     add_in_project(machine, base())
     done = turnlog("doctor", "no such session")

@@ -131,7 +131,28 @@ def test_where_the_archive_has_it_restoring_is_better(turnlog: Turnlog, home: Ma
     turnlog("archive", "run")
     path.unlink()
     assert f"`turnlog archive restore {GONE}` restores all of it" in turnlog("salvage", GONE).out
-    assert turnlog("salvage", "--json").json["sessions"][0]["better"] == "archive"
+    (lost,) = turnlog("salvage", "--json").json["sessions"]
+    assert (lost["better"], lost["restore"]) == ("archive", f"turnlog archive restore {GONE}")
+
+
+def test_an_archive_with_nothing_but_sub_agents_is_no_whole_copy(turnlog: Turnlog, home: Machine) -> None:
+    """The archive keeps the files of a session whose own file was already gone."""
+    agent = home.folder / "projects" / "-home-dana-shop" / GONE / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(base().data())
+    turnlog("archive", "run", "--session", GONE)
+    turnlog("archive", "run")
+    assert turnlog("salvage", "--json").json["sessions"][0]["better"] is None
+
+
+def test_a_session_that_left_nothing_but_a_copy_is_named_with_its_copy(turnlog: Turnlog, home: Machine) -> None:
+    other = GONE.replace("a", "b")
+    path = home.add(other, base().data())
+    turnlog("archive", "run")
+    path.unlink()
+    done = turnlog("salvage", other[:8])
+    assert done.status == 1
+    assert f"`turnlog archive restore {other}`" in done.err
 
 
 def test_without_prompts_or_a_project_no_session_is_made(turnlog: Turnlog, home: Machine) -> None:

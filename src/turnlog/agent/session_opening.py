@@ -32,11 +32,11 @@ def find_resumed_session(options: StartOptions, cwd: Path, environ: Mapping[str,
         return None
     from turnlog.agent.resume.choices import find_latest_session
     from turnlog.agent.resume.resume import load_resumable_session
+    from turnlog.api.lookup import find_existing_session
     from turnlog.demo import is_demo
-    from turnlog.session.session_lookup import find_session_file
 
     folders = find_config_dirs(environ)
-    path = find_session_file(options.resume, folders) if options.resume else find_latest_session(folders, cwd)
+    path = find_existing_session(options.resume, folders) if options.resume else find_latest_session(folders, cwd)
     if is_demo(path):
         raise NotFound(f"{options.resume}: demo sessions can't be resumed")
     try:

@@ -14,14 +14,28 @@ from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from turnlog.api.config import Config, data_dir, load_config
-from turnlog.api.lookup import DEMO_NOTICE, Notify, list_config_folders, locate_session, mention_unlisted
+from turnlog.api.lookup import (
+    DEMO_NOTICE,
+    Notify,
+    find_whole_copies,
+    list_config_folders,
+    locate_session,
+    mention_unlisted,
+)
 from turnlog.demo import is_demo
 from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_resume_view
 from turnlog.edit.illnesses.files import describe_unreadable, diagnose_state_file
 from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
-from turnlog.edit.illnesses.lost_transcripts import Leftover, describe_leftover, diagnose_leftovers, list_leftovers
+from turnlog.edit.illnesses.lost_transcripts import (
+    Leftover,
+    describe_copy,
+    describe_leftover,
+    diagnose_leftovers,
+    list_leftovers,
+)
 from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.resume_view import ResumeView
+from turnlog.edit.whole_copies import WholeCopies
 from turnlog.entries.agents import list_folders_once
 from turnlog.entries.entry import Entry
 from turnlog.entries.peek import peek_files
@@ -113,12 +127,23 @@ def diagnose_session(
     try:
         return _build_report([examine_session_file(locate_session(session, config, notify))], [])
     except NotFound:
-        gone = [item for folder in list_config_folders(config) for item in list_leftovers(folder)]
-        start = str(session).lower()
-        matches = [item for item in gone if len(start) >= _MIN_ID_CHARS and item.session_id.startswith(start)]
-        if len(matches) != 1:
+        found = _examine_gone_session(str(session), list_config_folders(config))
+        if found is None:
             raise
-        return _build_report([examine_leftover(matches[0])], [])
+        return _build_report([found], [])
+
+
+def _examine_gone_session(name: str, config_dirs: Iterable[Path]) -> DiagnosedSession | None:
+    """Describe the one session without a transcript that a name refers to; return None if there is no such session."""
+    copies = find_whole_copies(name)
+    wanted = copies[0].session_id if len(copies) == 1 else name.lower()
+    leftovers = [item for folder in config_dirs for item in list_leftovers(folder)]
+    matches = [item for item in leftovers if len(wanted) >= _MIN_ID_CHARS and item.session_id.startswith(wanted)]
+    if len(matches) == 1:
+        return examine_leftover(matches[0])
+    if len(copies) != 1:
+        return None
+    return _to_diagnosed_session(None, copies[0].session_id, copies[0].title, [describe_copy(copies[0])])
 
 
 @list_folders_once()
@@ -218,14 +243,19 @@ def _examine_file(path: Path) -> tuple[DiagnosedSession, str | None]:
 
 def examine_leftover(item: Leftover) -> DiagnosedSession:
     """Describe a session whose transcript is gone."""
-    title = item.typed[0].text if item.typed else None
-    return _to_diagnosed_session(None, item.session_id, title, [describe_leftover(item)])
+    copy = WholeCopies(data_dir()).find_by_id(item.session_id)
+    first_prompt = item.typed[0].text if item.typed else None
+    title = (copy.title if copy else None) or first_prompt
+    return _to_diagnosed_session(None, item.session_id, title, [describe_leftover(item, copy)])
 
 
 def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
     """Find problems that affect the machine rather than a single session."""
+    copies = WholeCopies(data_dir())
     return [
-        symptom for folder in config_dirs for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder))
+        symptom
+        for folder in config_dirs
+        for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder, copies))
     ]
 
 
@@ -265,6 +295,7 @@ def _to_symptom_place(spot: SymptomSpot, lines: dict[int, int]) -> SymptomPlace:
 
 def _choose_remedy(symptom: Symptom, session: str, path: Path | None) -> str:
     illness = ILLNESSES[symptom.kind]
-    cure = illness.describe_cure(session, str(path or ""), str(path.parent) if path else "")
+    place, project = str(path or ""), str(path.parent) if path else ""
+    cure = symptom.remedy or illness.describe_cure(session, place, project)
     is_optional = symptom.severity == "info" and illness.remedy == REPAIR_COMMAND
     return f"{illness.remedy_if_noted}; else: {cure}" if is_optional else cure

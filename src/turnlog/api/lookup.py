@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.demo import is_demo
 from turnlog.entries.layout import find_config_dirs
-from turnlog.errors import UsageError
+from turnlog.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from turnlog.edit.whole_copies import WholeCopy
     from turnlog.entries.layout import SessionFile
     from turnlog.entries.peek import Peek
     from turnlog.session.session import Session
@@ -22,6 +23,7 @@ Notify = Callable[[str], object]
 """Called with one line for the user, without markup or a newline."""
 DEMO_NOTICE = "There are no Claude Code sessions on this machine; showing a made-up demo."
 _MIN_ID_CHARS = 8
+MAX_NAMED_COPIES = 5
 MAX_NAMED_FILES = 3
 """Maximum number of unreadable files and folders to list; the rest are counted."""
 
@@ -45,7 +47,7 @@ def locate_sessions(
     for name in names:
         if not isinstance(name, Path):
             finder = finder or _build_finder(config or load_config())
-            path = finder.find_file(name)
+            path = _find_existing(name, finder)
             if notify and is_demo(path):
                 notify("This is a made-up demo session that ships with turnlog.")
             paths.append(path)
@@ -58,6 +60,47 @@ def _build_finder(config: Config) -> SessionFinder:
     from turnlog.session.session_lookup import SessionFinder
 
     return SessionFinder(list_config_folders(config), peek_in_index(config))
+
+
+def find_existing_session(name: str, config_dirs: Sequence[Path], known: KnownPeeks | None = None) -> Path:
+    """Find a session's file in some config folders; the error names a copy in the trash or the archive."""
+    from turnlog.session.session_lookup import SessionFinder
+
+    return _find_existing(name, SessionFinder(config_dirs, known))
+
+
+def _find_existing(name: str, finder: SessionFinder) -> Path:
+    try:
+        return finder.find_file(name)
+    except NotFound as error:
+        raise _explain_missing(name, error) from None
+
+
+def find_whole_copies(name: str) -> list[WholeCopy]:
+    """Find the sessions in the trash and in the archive that have a name and are no longer on disk."""
+    from turnlog.session.session_lookup import LAST_SESSION_NAME
+
+    if name == LAST_SESSION_NAME:
+        return []
+    from turnlog.edit.whole_copies import WholeCopies
+    from turnlog.entries.layout import is_session_id
+
+    stem = Path(name).stem
+    is_file_name = name.endswith(".jsonl") and is_session_id(stem)
+    return WholeCopies(data_dir()).list_by_name(stem if is_file_name else name)
+
+
+def _explain_missing(name: str, error: NotFound) -> NotFound:
+    """Name the commands that restore a session, if the trash or the archive has it."""
+    copies = find_whole_copies(name)
+    if not copies:
+        return error
+    if len(copies) > 1:
+        commands = ", ".join(f"`{copy.command}`" for copy in copies[:MAX_NAMED_COPIES])
+        more = " …" if len(copies) > MAX_NAMED_COPIES else ""
+        return NotFound(f"{name!r} matches {len(copies)} sessions that are no longer on disk: {commands}{more}")
+    (copy,) = copies
+    return NotFound(f"session {copy.session_id} is no longer on disk; it is {copy.describe()}")
 
 
 def peek_in_index(config: Config) -> KnownPeeks:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, data_dir, load_config
-from turnlog.api.lookup import list_config_folders
+from turnlog.api.lookup import find_whole_copies, list_config_folders
 from turnlog.edit.apply import create_transcript
 from turnlog.edit.illnesses.lost_transcripts import (
     Leftover,
@@ -19,13 +18,12 @@ from turnlog.edit.illnesses.lost_transcripts import (
     rebuild_session,
     select_prompts,
 )
-from turnlog.edit.trash.trash import Trash
+from turnlog.edit.whole_copies import WholeCopies
 from turnlog.entries.layout import list_session_files
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.resume_command import build_resume_command
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
 from turnlog.session.clock import to_iso_time
-from turnlog.store.archive.archive import Archive
 
 
 class LostSession(Struct, frozen=True):
@@ -44,6 +42,8 @@ class LostSession(Struct, frozen=True):
     """The number of files with its id."""
     better: str | None
     """`trash` or `archive` if the whole session is there."""
+    restore: str | None
+    """The command that restores the whole session."""
     first_prompt: str | None
 
 
@@ -97,7 +97,7 @@ class SalvagedSession(Struct, frozen=True):
 def list_lost_sessions(config: Config | None = None) -> LostSessionList:
     """List the sessions whose transcripts are gone but that left other traces, newest first."""
     folders = list_config_folders(config or load_config())
-    copies = _find_whole_copies()
+    copies = WholeCopies(data_dir())
     found = [item for folder in folders for item in list_leftovers(folder)]
     return LostSessionList([LostSession(*_list_facts(item, copies)) for item in found])
 
@@ -108,7 +108,7 @@ def find_remains(session_id: str, *, config: Config | None = None) -> SessionRem
     item = _find_leftover(session_id, folders)
     files = [file for folder in folders for file in list_session_files(folder)]
     return SessionRemains(
-        *_list_facts(item, _find_whole_copies()),
+        *_list_facts(item, WholeCopies(data_dir())),
         [TypedPrompt(typed.text, to_iso_time(typed.time)) for typed in item.typed],
         [SessionPart(kind, str(path)) for kind, paths in _group_files(item).items() for path in paths],
         [RelatedSession(str(kin.path), kin.entries) for kin in find_kin_sessions(item.session_id, files)],
@@ -119,8 +119,8 @@ def find_remains(session_id: str, *, config: Config | None = None) -> SessionRem
 def salvage_session(session_id: str, *, config: Config | None = None) -> SalvagedSession:
     """Write a new session with the prompts from a lost one, each with a note that its answer is lost."""
     item = _find_leftover(session_id, list_config_folders(config or load_config()))
-    if hint := describe_whole_copy(item.session_id, _find_whole_copies().find_place(item.session_id)):
-        raise TurnlogError(f"{hint} Nothing was written.")
+    if copy := WholeCopies(data_dir()).find_by_id(item.session_id):
+        raise TurnlogError(f"It is {copy.describe()}. Nothing was written.")
     if item.project_dir is None or item.project is None:
         raise TurnlogError(f"{item.session_id}: the session's project is unknown; use -o FILE to save what is left")
     name = str(uuid.uuid4())
@@ -134,32 +134,12 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
     return SalvagedSession(name, str(path), len(select_prompts(item.typed)), resume)
 
 
-def describe_whole_copy(session_id: str, place: str | None) -> str | None:
-    """Describe how to restore a whole session; return None if no copy exists."""
-    if place == "trash":
-        return f"It is in the trash: `turnlog undelete {session_id}` restores all of it."
-    if place == "archive":
-        return f"It is in the archive: `turnlog archive restore {session_id}` restores all of it."
-    return None
-
-
-class _WholeCopies(NamedTuple):
-    trash: set[str]
-    archive: set[str]
-
-    def find_place(self, session_id: str) -> str | None:
-        return "trash" if session_id in self.trash else "archive" if session_id in self.archive else None
-
-
-def _find_whole_copies() -> _WholeCopies:
-    trash = {entry.manifest.session_id.lower() for entry in Trash(data_dir() / "trash").list_entries().entries}
-    return _WholeCopies(trash, {identity.lower() for identity in Archive(data_dir()).list_ids()})
-
-
 def _find_leftover(name: str, folders: list[Path]) -> Leftover:
     found = [item for folder in folders for item in list_leftovers(folder)]
     matches = [item for item in found if name and item.session_id.startswith(name.lower())]
     if not matches:
+        if copies := find_whole_copies(name):
+            raise NotFound(f"nothing else is left of session {copies[0].session_id}; it is {copies[0].describe()}")
         raise NotFound(f"no lost session matches {name!r}; `turnlog salvage` lists all lost sessions")
     if len({item.session_id for item in matches}) > 1:
         ids = ", ".join(item.session_id for item in matches[:5])
@@ -168,8 +148,9 @@ def _find_leftover(name: str, folders: list[Path]) -> Leftover:
 
 
 def _list_facts(
-    item: Leftover, copies: _WholeCopies
-) -> tuple[str, str, str | None, str | None, str | None, int, int, str | None, str | None]:
+    item: Leftover, copies: WholeCopies
+) -> tuple[str, str, str | None, str | None, str | None, int, int, str | None, str | None, str | None]:
+    copy = copies.find_by_id(item.session_id)
     return (
         item.session_id,
         str(item.config_dir),
@@ -178,7 +159,8 @@ def _list_facts(
         to_iso_time(item.last_typed_at),
         len(item.typed),
         item.file_count,
-        copies.find_place(item.session_id),
+        copy.place if copy else None,
+        copy.command if copy else None,
         item.typed[0].text if item.typed else None,
     )
 

@@ -39,12 +39,12 @@ from turnlog.agent.slash_commands import (
 from turnlog.agent.start_options import StartOptions, derive_start_options
 from turnlog.agent.started_session import StartedSession
 from turnlog.agent.tools.tool import Question
+from turnlog.api.lookup import find_existing_session
 from turnlog.entries.layout import find_config_dirs
 from turnlog.entries.marks import to_typed_text
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.render.terminal import to_visible_line
-from turnlog.session.session_lookup import find_session_file
 
 PROMPT_HINT = "> "
 MODES_BY_KEY: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan")
@@ -310,7 +310,7 @@ class Console:
         name_or_path = name or choose_session(self._starter, self._work.read_answer, self._screen)
         if (
             not name_or_path
-            or find_session_file(name_or_path, find_config_dirs(self._starter.environ)) == self.loop.record.path
+            or find_existing_session(name_or_path, find_config_dirs(self._starter.environ)) == self.loop.record.path
         ):
             return False
         self._switch_session(derive_start_options(self._current_options, name_or_path))

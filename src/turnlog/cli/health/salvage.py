@@ -102,12 +102,11 @@ def _build_cells(session: LostSession, short: str) -> tuple[str, str, str, str, 
 
 def _render_remains(remains: SessionRemains, screen: TerminalScreen) -> Iterator[str]:
     """Render the parts of one lost session."""
-    from turnlog.api.salvage import describe_whole_copy
-
     yield screen.paint(to_visible_line(remains.session_id), "bold")
     yield to_visible_line(f"project: {remains.project or remains.project_dir or 'unknown'}")
-    if hint := describe_whole_copy(remains.session_id, remains.better):
-        yield screen.paint(to_visible_line(hint), "green")
+    if remains.restore:
+        text = f"It is in the {remains.better}: `{remains.restore}` restores all of it."
+        yield screen.paint(to_visible_line(text), "green")
     for typed in remains.typed:
         time = _format_typed_time(typed) or "–"
         yield f"  {pad_to_cells(time, 16)}  {to_visible_line(typed.text[:_MAX_PROMPT_CHARS])}"

@@ -45,6 +45,8 @@ class Symptom(Struct, frozen=True):
     """A description of the problem."""
     spots: tuple[SymptomSpot, ...] = ()
     """All affected places; empty if the symptom affects the session as a whole."""
+    remedy: str = ""
+    """What helps in this case, if that is known more exactly than for all cases of the illness."""
 
     @property
     def count(self) -> int:
@@ -63,6 +65,7 @@ class Symptoms:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
+        self._remedies: dict[tuple[str, Severity, str], str] = {}
 
     def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
         """Record the given places, if any."""
@@ -73,13 +76,14 @@ class Symptoms:
         """Record the given entries or scraps, if any."""
         self.add(kind, severity, text, (SymptomSpot(item) for item in items))
 
-    def note(self, kind: str, severity: Severity, text: str) -> None:
+    def note(self, kind: str, severity: Severity, text: str, remedy: str = "") -> None:
         """Record a symptom of the session as a whole."""
         self._found.setdefault((kind, severity, text), [])
+        self._remedies[kind, severity, text] = remedy
 
     def list_symptoms(self) -> list[Symptom]:
         """Return the symptoms, most severe first."""
-        symptoms = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
+        symptoms = [Symptom(*key, tuple(spots), self._remedies.get(key, "")) for key, spots in self._found.items()]
         return sorted(symptoms, key=lambda symptom: SEVERITIES.index(symptom.severity))
 
 

@@ -7,10 +7,11 @@ prompts, and a note in place of each answer; nothing else in it is invented.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.edit.illnesses.illness import Illness, Symptom
 from turnlog.entries.agents import AgentsBySession, list_loose_agents
@@ -30,11 +31,18 @@ from turnlog.session.clock import parse_timestamp, to_iso_time
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
+if TYPE_CHECKING:
+    from turnlog.edit.whole_copies import WholeCopies, WholeCopy
+
 Json = dict[str, Any]
 
 _FOLDERS_BY_ID = ("file-history", "tasks", "session-env", "todos", "debug")
 _ID_IN_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-agent-.*)?(?:\.\w+)?", re.IGNORECASE)
 _PASTED_TEXT = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
+_LIST_COMMANDS = {
+    "archive": "turnlog archive restore ID (`turnlog archive list --gone` lists the ids)",
+    "trash": "turnlog undelete ID (`turnlog undelete --list` lists the ids)",
+}
 LOST_ANSWER_NOTE = (
     "[The answer is lost. The transcript of session {session} is gone; turnlog rebuilt this one from the history of"
     " what was typed.]"
@@ -103,19 +111,28 @@ def list_leftovers(config_dir: Path) -> list[Leftover]:
     return sorted(visible, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
 
 
-def describe_leftover(item: Leftover) -> Symptom:
-    """Build the symptom for a session that has lost its transcript."""
+def describe_leftover(item: Leftover, copy: WholeCopy | None) -> Symptom:
+    """Build the symptom for a session that has lost its transcript; `copy` is a whole copy of it, if there is one."""
     text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
-    return Symptom("transcript-gone", "error", text)
+    return Symptom("transcript-gone", "error", text) if copy is None else describe_copy(copy, f"; {text} here")
 
 
-def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
+def describe_copy(copy: WholeCopy, rest: str = "") -> Symptom:
+    """Build the symptom for a session that is only in the trash or in the archive."""
+    return Symptom("transcript-gone", "error", f"all of it is in the {copy.place}{rest}", remedy=copy.command)
+
+
+def diagnose_leftovers(config_dir: Path, copies: WholeCopies) -> list[Symptom]:
     """Find prompts in a config folder that are from sessions whose transcripts are gone."""
     lost = [item for item in list_leftovers(config_dir) if item.typed]
+    kept = Counter(copy.place for item in lost if (copy := copies.find_by_id(item.session_id)))
     if not lost:
         return []
     text = f"{config_dir}: {format_count(len(lost), 'session')} left typed prompts but no transcript"
-    return [Symptom("transcript-gone", "info", text)]
+    places = [f"the {place} has {count:,} of them whole" for place, count in sorted(kept.items())]
+    remedies = [_LIST_COMMANDS[place] for place in sorted(kept)]
+    remedies += ["turnlog salvage ID"] if kept.total() < len(lost) else []
+    return [Symptom("transcript-gone", "info", "; ".join([text, *places]), remedy=", ".join(remedies) if kept else "")]
 
 
 def _is_hidden(item: Leftover, survey: Survey) -> bool:

@@ -27,7 +27,7 @@ class Archive:
 
     def list_sessions(self) -> list[SessionManifest]:
         """List the newest readable generation of each session."""
-        manifests = (self._read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
+        manifests = (self.read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
         return [manifest for manifest in manifests if manifest]
 
     def list_ids(self) -> set[str]:
@@ -97,11 +97,12 @@ class Archive:
         if path not in self._files:
             ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
             for name, numbers in self.manifests.list_generations().items():
-                manifest = self._read_newest(name, numbers) if not ids or name[:36] in ids else None
+                manifest = self.read_newest(name, numbers) if not ids or name[:36] in ids else None
                 self._files |= {manifest.to_absolute_path(file): file for file in manifest.files} if manifest else {}
         return self._files.get(path)
 
-    def _read_newest(self, name: str, numbers: list[int]) -> SessionManifest | None:
+    def read_newest(self, name: str, numbers: list[int]) -> SessionManifest | None:
+        """Read the newest readable one of a session's generations."""
         for number in reversed(numbers):
             try:
                 return self.manifests.read(name, number)

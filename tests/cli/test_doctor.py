@@ -164,7 +164,7 @@ def test_a_session_that_nothing_is_known_of_is_not_found(turnlog: Turnlog, machi
 def test_why_a_session_is_not_in_the_clients_list_is_told(turnlog: Turnlog, machine: Machine) -> None:
     machine.add(SESSION, base().data(), slug="-home-dana-elsewhere")
     done = turnlog("doctor", SESSION)
-    assert "Claude Code's list of sessions does not show it.  [not-in-picker]" in done.out
+    assert "Claude Code's list of sessions shows it in another project.  [not-in-picker]" in done.out
     assert "the folder of another project than the one it was written in, /home/dana/webshop" in done.out
     assert "[missing-cwd]" in done.out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from turnlog.api.repairs import replace_repaired
 from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.repair import repair_session
 from turnlog.edit.session_target import find_target
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Changed
 from turnlog.session.session import Session
 
@@ -213,12 +215,81 @@ def test_a_session_that_begins_with_a_sub_agent_gets_into_the_list(turnlog: Turn
         assert "not-in-picker" not in {symptom.kind for symptom in diagnose_surroundings(session)}
 
 
-def test_a_session_in_another_projects_folder_is_told_to_be_moved(turnlog: Turnlog, machine: Machine) -> None:
+def test_a_session_whose_project_is_gone_is_told_to_be_moved(turnlog: Turnlog, machine: Machine) -> None:
     machine.add(SESSION, base().data(), slug="-somewhere-else", mtime=LONG_AGO)
     done = turnlog("repair", SESSION)
     assert done.status == 1
-    assert "turnlog move" in done.out
+    assert "`turnlog move /home/dana/webshop NEW`" in done.out
     assert not others(machine)
+
+
+def test_a_session_in_another_projects_folder_is_copied_to_its_own(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path
+) -> None:
+    home = tmp_path / "web shop"
+    home.mkdir()
+    build = base()
+    for line in build.lines:
+        line["cwd"] = str(home)
+    path = machine.add(SESSION, build.data(), slug="-somewhere-else", mtime=LONG_AGO)
+    agent = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(build.data())
+    os.utime(agent, (LONG_AGO, LONG_AGO))
+    assert f"remedy  turnlog repair {SESSION} --only not-in-picker" in turnlog("doctor", SESSION).out
+    done = turnlog("repair", SESSION, "--only", "not-in-picker")
+    assert (done.status, "own project's folder" in done.out) == (0, True)
+    (made,) = (machine.folder / "projects" / make_slug(str(home))).glob("*.jsonl")
+    assert turnlog("doctor", made.stem).lines[-1].startswith("Healthy")
+    assert (made.with_suffix("") / "subagents" / "agent-a1.jsonl").exists()
+    assert path.exists()
+    done = turnlog("repair", SESSION, "--only", "not-in-picker", "--in-place")
+    assert done.status == 1
+    assert "without --in-place" in done.out, done.err
+
+
+def test_a_project_that_was_renamed_is_moved_by_the_command_that_the_doctor_names(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path
+) -> None:
+    """Somebody renamed the project and its folder of sessions by hand, and has worked there since."""
+    old, new = tmp_path / "old shop", tmp_path / "new shop"
+    new.mkdir()
+    slug = make_slug(str(new))
+    for name, cwd in ((SESSION, old), (SESSION.replace("1", "2"), new)):
+        build = base()
+        for line in build.lines:
+            line["cwd"] = str(cwd)
+        machine.add(name, build.data(), slug=slug, mtime=LONG_AGO)
+    report = turnlog("doctor", SESSION, "--json").json
+    remedies = {symptom["remedy"] for symptom in report["sessions"][0]["symptoms"]}
+    command = f"turnlog move '{old}' '{new}'"
+    assert remedies == {command, f"{command}, if the project has moved"}
+    assert turnlog(*shlex.split(command)[1:]).status == 0
+    assert turnlog("doctor", SESSION).lines[-1].startswith("Healthy: none")
+
+
+def test_the_sessions_of_a_removed_worktree_are_moved_to_its_repository(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path
+) -> None:
+    tree = tmp_path / "shop" / ".claude" / "worktrees" / "fix"
+    (tmp_path / "shop").mkdir()
+    build = base()
+    for line in build.lines:
+        line["cwd"] = str(tree)
+    machine.add(SESSION, build.data(), slug=make_slug(str(tree)), mtime=LONG_AGO)
+    assert f"remedy  turnlog move {tree} {tmp_path / 'shop'}, if" in turnlog("doctor", SESSION).out
+
+
+def test_what_would_not_be_resumed_is_not_told_to_be_resumed(turnlog: Turnlog, machine: Machine) -> None:
+    """A cut line is repaired, but nothing in the file is a conversation that could go on."""
+    build = Build()
+    build.note("custom-title", customTitle="Only a title")
+    machine.add(SESSION, build.data() + b'{"type":"us', mtime=LONG_AGO)
+    for words in (("repair", SESSION), ("clone", SESSION)):
+        done = turnlog(*words)
+        assert "Claude Code would not resume it: " in done.out
+        assert "Resume it with" not in done.out
+    assert turnlog("repair", SESSION, "--json").json["made"]["refusal"]
 
 
 def test_texts_of_strangers_do_no_harm_on_a_terminal(turnlog: Turnlog, machine: Machine) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -205,3 +206,24 @@ def test_a_state_file_that_the_client_can_not_read_is_told_with_its_newest_copy(
 def test_a_state_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").mkdir()
     assert "not a regular file" in diagnose_state_file(tmp_path)[0].text
+
+
+def test_a_broken_state_file_is_cured_by_the_named_command(tmp_path: Path) -> None:
+    """The newest copy may have been cut off in the same way."""
+    folder = tmp_path / "my config"
+    (folder / "backups").mkdir(parents=True)
+    (folder / ".claude.json").write_text("{cut")
+    for number, text in enumerate(['{"a": 1}', '{"a": 2}', "{also cut"], 1):
+        copy = folder / "backups" / f".claude.json.backup.{number}"
+        copy.write_text(text)
+        os.utime(copy, (number, number))
+    (symptom,) = diagnose_state_file(folder)
+    subprocess.run(symptom.remedy.removeprefix("end Claude Code, then: "), shell=True, check=True)
+    assert (folder / ".claude.json").read_text() == '{"a": 2}'
+    assert diagnose_state_file(folder) == []
+
+
+def test_a_broken_state_file_without_a_whole_copy_is_moved_aside(tmp_path: Path) -> None:
+    (tmp_path / ".claude.json").write_text("")
+    (symptom,) = diagnose_state_file(tmp_path)
+    assert symptom.remedy.startswith(f"move {tmp_path / '.claude.json'} aside: there is no copy")

@@ -29,7 +29,7 @@ from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.entries.atomic_file import create_file
 from turnlog.entries.peek import peek_safely, read_best_title
 from turnlog.entries.resume_command import build_resume_command, find_resume_folder
-from turnlog.errors import TurnlogError, Unreadable, UsageError
+from turnlog.errors import Refused, TurnlogError, Unreadable, UsageError
 from turnlog.session.session import Session
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class SessionCopy(Struct, frozen=True):
     resume: str
     """The command that resumes it in its folder."""
     source: SourceSession
+    refusal: str | None
+    """Why Claude Code would not resume it; None if it would."""
 
 
 class ModelFit(Struct, frozen=True):
@@ -182,7 +184,18 @@ def to_session_copy(clone: ClonedSession) -> SessionCopy:
         clone.left_out,
         build_resume_command(clone.session_id, folder),
         source,
+        explain_refusal(clone.path),
     )
+
+
+def explain_refusal(path: Path) -> str | None:
+    """Return why Claude Code would not resume a session, or None if it would."""
+    with Session.open(path) as session:
+        try:
+            session.build_thread()
+        except Refused as error:
+            return str(error)
+    return None
 
 
 def clone_session(

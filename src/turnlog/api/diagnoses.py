@@ -279,7 +279,7 @@ def _to_symptom_report(symptom: Symptom, session: str, path: Path | None, lines:
     return SymptomReport(
         symptom.kind,
         symptom.severity,
-        illness.notice,
+        symptom.notice or (symptom.severity == "warning" and illness.old_notice) or illness.notice,
         symptom.text,
         illness.cause,
         _choose_remedy(symptom, session, path),

@@ -96,6 +96,8 @@ class ArrivedSession(Struct, frozen=True):
     path: Path
     already_here: bool
     files: tuple[UnpackedFile, ...]
+    refusal: str | None
+    """Why Claude Code would not resume it; None if it would, or after a dry run."""
 
 
 class UnpackedSessions(Struct, frozen=True):
@@ -166,6 +168,7 @@ def unpack_sessions(
     `project` is the folder to resume them in; if the package has several projects, `projects` maps each one to a
     folder. `new_ids` unpacks them as new sessions, next to existing ones with the same ids.
     """
+    from turnlog.api.clones import explain_refusal
     from turnlog.edit.package.unpack import unpack_package
 
     folder = expand_path(config_dir) if config_dir else list_config_candidates()[0]
@@ -185,6 +188,7 @@ def unpack_sessions(
             path=item.path,
             already_here=item.is_here,
             files=tuple(UnpackedFile(target.path, target.state) for target in item.goals),
+            refusal=None if dry_run else explain_refusal(item.path),
         )
         for item in found
     )

@@ -71,7 +71,7 @@ def repair_session(
     if target is not None and in_place:
         refuse_busy_session(target, force=force)
     with Session.open(path) as opened:
-        outcome = repair_in_memory(opened, tuple(only))
+        outcome = repair_in_memory(opened, tuple(only), is_in_place=in_place)
         treatments = tuple(TreatedIllness(**structs.asdict(item), cured=not item.left) for item in outcome.treatments)
         result = RepairResult(path, treatments, outcome.revealed, outcome.is_cured, dry_run)
         if target is None or outcome.draft is None:
@@ -83,7 +83,7 @@ def repair_session(
             title = compose_copy_title(
                 "repair", opened.title, target.session_id
             )  # reading both ends of the file misses the title
-        copy = write_clone(path, outcome.draft, title=title, verb="repair")
+        copy = write_clone(path, outcome.draft, title=title, verb="repair", project_dir=outcome.project_dir)
     return structs.replace(result, made=to_session_copy(copy))
 
 

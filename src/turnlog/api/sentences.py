@@ -70,7 +70,10 @@ def describe_copy(copy: SessionCopy) -> Iterator[str]:
     """Describe a new session and how to resume it."""
     size = f"{format_size(copy.bytes)}{describe_file_count(copy.files)}"
     yield f"{copy.session_id}  {to_visible_line(copy.title)}  ({size})"
-    yield f"Resume it with: {to_visible_line(copy.resume)}"
+    if copy.refusal is None:
+        yield f"Resume it with: {to_visible_line(copy.resume)}"
+    else:
+        yield to_visible_line(f"Claude Code would not resume it: {copy.refusal}")
 
 
 def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:

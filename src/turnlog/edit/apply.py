@@ -53,13 +53,28 @@ class _IdRenewalIncomplete(Exception):
 
 def write_new_session(new: NewSession) -> int:
     """Write a new session and return the size of its transcript in bytes; if this fails, remove all of its files."""
-    with _keep_note_while_writing(new):
+    with _keep_project_folder(new), _keep_note_while_writing(new):
         try:
             _try_to_write(new, new.identity)
         except _IdRenewalIncomplete:
             new.identity.reset_mistakes()
             _try_to_write(new)
     return new.path.stat().st_size
+
+
+@contextlib.contextmanager
+def _keep_project_folder(new: NewSession) -> Iterator[None]:
+    """Create the project's folder if it has no sessions yet; remove it again if no session is created."""
+    created: list[Path] = []
+    try:
+        _create_folders(new.path.parent, new.root, created)
+        yield
+    except OSError as error:
+        _remove_created(created)
+        raise TurnlogError(f"{new.path}: {error.strerror or error}; nothing was written") from None
+    except BaseException:
+        _remove_created(created)
+        raise
 
 
 @contextlib.contextmanager

@@ -55,11 +55,12 @@ def clone_session(
     new: str | None = None,
     read: Callable[[Path], Iterable[bytes]] | None = None,
     apart_from: Collection[str] = (),
+    project_dir: Path | None = None,
 ) -> ClonedSession:
     """Make a new session from an existing one, unchanged or as edited in `draft`.
 
     `read` reads the files that belong to the session; `apart_from` names what the edit is meant to change (see
-    `check_resumes`).
+    `check_resumes`). `project_dir` is the project folder of the new session (default: the source's).
     """
     target = find_target(path)
     check_is_session(target)
@@ -68,11 +69,11 @@ def clone_session(
     identity = IdRenewer(target.session_id, new or create_uuid(), draft.file.by_uuid if draft else ())
     new_title = clean_one_line(title, "title", MAX_TITLE_CHARS) if title is not None else _choose_title(target, verb)
     new_session = NewSession(
-        target.path.with_name(f"{identity.new}.jsonl"),
+        (project_dir or target.path.parent) / f"{identity.new}.jsonl",
         target.config_dir or target.path.parent,
         lambda: _build_lines(target, draft, identity, verb, new_title, torn_bytes),
         identity,
-        tuple(list_carried_files(target, identity.new)),
+        tuple(list_carried_files(target, identity.new, project_dir)),
         new_title,
         read,
     )

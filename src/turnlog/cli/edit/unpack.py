@@ -110,5 +110,7 @@ def _render_unpacked(done: UnpackedSessions) -> Iterator[str]:
         yield f"{verb} {item.session_id}  {title}  ({format_count(count, 'file')})"
         if done.dry_run:
             yield from (f"  {target.state:<5} {make_visible(str(target.path))}" for target in item.files)
+        elif item.refusal is not None:
+            yield to_visible_line(f"Claude Code would not resume it: {item.refusal}")
         else:
             yield f"Resume it with: {make_visible(build_resume_command(item.session_id, item.project))}"

@@ -143,8 +143,9 @@ def answer_open_calls(case: RepairCase) -> RepairAttempt:
 
 UNANSWERED_CALL = Illness(
     "unanswered-call",
-    "“API Error: 400 … `tool_use` ids were found without `tool_result` blocks immediately after”",
-    "the client ended while a tool ran (#9346, #1894, #45286); new clients leave out the call and its text",
+    "The call is missing after a resume, and from 2.1.45 on the words before it too; clients older than 2.0.50 may get"
+    " “API Error: 400 … `tool_use` ids were found without `tool_result` blocks immediately after”.",
+    "the client ended while a tool ran (#9346, #1894, #45286)",
     answer_open_calls,
 )
 
@@ -173,8 +174,9 @@ def _get_answered_call(block: Body) -> str:
 
 ORPHAN_RESULT = Illness(
     "orphan-result",
-    "“API Error: 400 … unexpected `tool_use_id` found in `tool_result` blocks”",
-    "the call was never written, or was removed; client 2.0.76 sends the result anyway",
+    "The result is missing after a resume; clients up to 2.0.76 send it, and get “API Error: 400 … unexpected"
+    " `tool_use_id` found in `tool_result` blocks”.",
+    "the call was never written, or was removed",
     drop_orphan_results,
 )
 
@@ -194,8 +196,8 @@ def move_late_results(case: RepairCase) -> RepairAttempt:
 
 LATE_RESULT = Illness(
     "late-result",
-    "“API Error: 400 … `tool_use` ids were found without `tool_result` blocks immediately after”, "
-    "or the model says that a result is missing",
+    "Words between a call and its result come after the result when you resume; clients up to 2.0.76 get “API Error:"
+    " 400 … `tool_use` ids were found without `tool_result` blocks immediately after”.",
     "something else was written between a call and its result",
     move_late_results,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,13 +51,18 @@ def diagnose_state_file(config_dir: Path) -> list[Symptom]:
     try:
         data = read_whole_file(path).data if path else b"{}"
     except OSError as error:
-        return [Symptom("broken-state-file", "error", f"{path}: {error.strerror}")]
+        return [Symptom("broken-state-file", "error", f"{path}: {error.strerror}", remedy=f"make {path} readable")]
     reason = _explain_damage(data)
     if reason is None:
         return []
-    newest = max(_list_backups(config_dir), key=lambda copy: copy.stat().st_mtime_ns, default=None)
-    copy = f"; the newest copy is {newest}" if newest else "; there is no copy of it"
-    return [Symptom("broken-state-file", "error", f"{path} {reason}{copy}")]
+    copies = (copy for copy in _list_backups(config_dir) if _is_whole(copy))
+    newest = max(copies, key=lambda copy: copy.stat().st_mtime_ns, default=None)
+    if newest is None:
+        remedy = f"move {path} aside: there is no copy of it, and Claude Code writes a new one"
+        return [Symptom("broken-state-file", "error", f"{path} {reason}; there is no copy of it", remedy=remedy)]
+    remedy = f"end Claude Code, then: cp {shlex.quote(str(newest))} {shlex.quote(str(path))}"
+    text = f"{path} {reason}; the newest copy is {newest}"
+    return [Symptom("broken-state-file", "error", text, remedy=remedy)]
 
 
 def _explain_damage(data: bytes) -> str | None:
@@ -69,6 +75,13 @@ def _explain_damage(data: bytes) -> str | None:
     return None if isinstance(value, dict) else "is not a JSON object"
 
 
+def _is_whole(copy: Path) -> bool:
+    try:
+        return _explain_damage(read_whole_file(copy).data) is None
+    except OSError:
+        return False
+
+
 def _list_backups(config_dir: Path) -> Iterator[Path]:
     for folder in (config_dir / "backups", config_dir, config_dir.parent):
         yield from (path for path in folder.glob(f"{STATE_FILE_NAME}.backup*") if path.is_file())
@@ -78,6 +91,6 @@ BROKEN_STATE_FILE = Illness(
     "broken-state-file",
     "Claude Code asks you to sign in and to trust folders again, or does not start.",
     "the state file was cut off while two clients wrote it (#3117, #28888)",
-    remedy="restore the newest copy from the client's backups folder: {path}",
+    remedy="restore the newest copy that `turnlog doctor --all` names",
     alternative="it is the client's own file; restore the newest copy that `turnlog doctor --all` names",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -47,6 +48,8 @@ class Symptom(Struct, frozen=True):
     """All affected places; empty if the symptom affects the session as a whole."""
     remedy: str = ""
     """What helps in this case, if that is known more exactly than for all cases of the illness."""
+    notice: str = ""
+    """What the user notices in this case, if it differs from other cases of the illness."""
 
     @property
     def count(self) -> int:
@@ -65,7 +68,7 @@ class Symptoms:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
-        self._remedies: dict[tuple[str, Severity, str], str] = {}
+        self._words: dict[tuple[str, Severity, str], tuple[str, str]] = {}
 
     def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
         """Record the given places, if any."""
@@ -76,14 +79,14 @@ class Symptoms:
         """Record the given entries or scraps, if any."""
         self.add(kind, severity, text, (SymptomSpot(item) for item in items))
 
-    def note(self, kind: str, severity: Severity, text: str, remedy: str = "") -> None:
+    def note(self, kind: str, severity: Severity, text: str, *, remedy: str = "", notice: str = "") -> None:
         """Record a symptom of the session as a whole."""
         self._found.setdefault((kind, severity, text), [])
-        self._remedies[kind, severity, text] = remedy
+        self._words[kind, severity, text] = (remedy, notice)
 
     def list_symptoms(self) -> list[Symptom]:
         """Return the symptoms, most severe first."""
-        symptoms = [Symptom(*key, tuple(spots), self._remedies.get(key, "")) for key, spots in self._found.items()]
+        symptoms = [Symptom(*key, tuple(spots), *self._words.get(key, ())) for key, spots in self._found.items()]
         return sorted(symptoms, key=lambda symptom: SEVERITIES.index(symptom.severity))
 
 
@@ -96,11 +99,15 @@ class EmptiedDraft(NamedTuple):
 class RepairCase:
     """A session with one kind of illness."""
 
-    def __init__(self, session: Session, symptoms: tuple[Symptom, ...], *, is_named: bool = False) -> None:
+    def __init__(
+        self, session: Session, symptoms: tuple[Symptom, ...], *, is_named: bool = False, is_in_place: bool = False
+    ) -> None:
         self.session = session
         self.symptoms = symptoms
         self.is_named = is_named
         """Whether the user asked for this kind by name."""
+        self.is_in_place = is_in_place
+        """Whether the session itself is repaired, so that the result can't be in another folder."""
 
     @cached_property
     def draft(self) -> Draft:
@@ -180,6 +187,8 @@ class RepairAttempt(NamedTuple):
     """What was done, or why nothing was done."""
     left: int | None = None
     """The number of places that are still affected, if a new diagnosis can't detect this."""
+    project_dir: Path | None = None
+    """The project folder that the new session belongs in, if it is another one."""
 
 
 class Illness(NamedTuple):
@@ -199,6 +208,8 @@ class Illness(NamedTuple):
     """What `turnlog repair` suggests if there is no repair."""
     remedy_if_noted: str = "no repair is needed"
     """What the doctor prints before the remedy if the illness is only a note."""
+    old_notice: str = ""
+    """What users of old clients notice if the symptom is only a warning, because newer clients get around it."""
     refused_blocks: frozenset[str] = frozenset()
     """The types of blocks that the repair may remove without asking: the API refuses all requests with them."""
 

@@ -1,6 +1,7 @@
 """Illnesses of the lines themselves: truncated, broken, run together, or full of control bytes.
 
-Repairs make lines readable where possible and remove what is not an entry. Clients ignore the removed parts, which are
+Repairs make lines readable where possible, keep the text of lines that were cut off, and remove what else is not an
+entry. Clients ignore the removed parts, which are
 still available in the source session or through `turnlog undo`.
 """
 
@@ -10,11 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft
+from turnlog.edit.illnesses.cut_lines import keep_cut_line
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
 from turnlog.edit.illnesses.resume_view import ResumeView
-from turnlog.entries.entry import EntryOrScrap, Scrap
+from turnlog.entries.entry import Entry, EntryOrScrap, Scrap
 from turnlog.entries.line_decoder import BOM, decode_patiently
+from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import Transcript
 
 _JSON_SPACE = b" \t\r\n"
@@ -64,11 +68,22 @@ def _detect_broken_line(file: Transcript, scrap: Scrap, symptoms: Symptoms) -> N
         symptoms.add_items("broken-line", "error", "a line is not JSON; no client reads it", [scrap])
 
 
-def drop_torn_line(case: RepairCase) -> RepairAttempt:
-    removed = [piece for piece in _list_pieces(case) if piece.is_ill]
-    size = sum(len(piece.raw) for piece in removed)
-    draft = _read_draft(piece.raw for piece in _list_pieces(case) if not piece.is_ill)
-    return RepairAttempt(draft, len(removed), f"removed the cut-off last line, {size:,} bytes; the source has it")
+def replace_torn_line(case: RepairCase) -> RepairAttempt:
+    """Remove the cut-off last line, and keep what was said in it as text."""
+    pieces = list(_list_pieces(case))
+    lines = [piece.raw for piece in pieces if not piece.is_ill]
+    removed = [piece.raw for piece in pieces if piece.is_ill]
+    words = f"removed the cut-off last line, {sum(map(len, removed)):,} bytes; the source has it"
+    entries = [entry for entry in case.session.file.entries if entry.uuid and not entry.is_sidechain]
+    kept = keep_cut_line(case.session, removed[0], entries[-1] if entries else None)
+    if kept is not None:
+        lines = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+        lines.append(encode_json_line(kept.body) + b"\n")
+        if any(entry.type == "last-prompt" for entry in case.session.file.entries):
+            leaf = build_leaf_entry(kept.body["uuid"], None, case.session.session_id or "")
+            lines.append(encode_json_line(leaf) + b"\n")
+        words = f"replaced the cut-off last line with its text, {kept.chars:,} characters; the source has the line"
+    return RepairAttempt(_read_draft(lines), len(removed), words)
 
 
 def split_glued_lines(case: RepairCase) -> RepairAttempt:
@@ -79,15 +94,18 @@ def split_glued_lines(case: RepairCase) -> RepairAttempt:
 
 
 def mend_broken_lines(case: RepairCase) -> RepairAttempt:
-    """Restore lines that were broken only by control bytes or line breaks, and remove other broken lines."""
+    """Restore lines that were broken only by control bytes or line breaks; of the others, keep what can be read."""
     lines: list[bytes] = []
-    restored = removed = at = 0
+    restored = removed = saved = at = 0
     pieces = list(_list_pieces(case))
     while at < len(pieces):
         mended = _join_pieces(pieces[at : at + _MAX_JOINED_LINES]) if pieces[at].is_ill else None
         if mended is not None:
             lines.append(b"\n" + mended.line if lines and not lines[-1].endswith(b"\n") else mended.line)
             restored += mended.used
+        elif pieces[at].is_ill and (kept := _keep_piece(case, pieces, at)) is not None:
+            lines.append(b"\n" + kept if lines and not lines[-1].endswith(b"\n") else kept)
+            saved += 1
         elif pieces[at].is_ill:
             is_end = pieces[at].raw.endswith(b"\n") and bool(lines) and not lines[-1].endswith(b"\n")
             lines.append(b"\n" if is_end else b"")
@@ -96,8 +114,24 @@ def mend_broken_lines(case: RepairCase) -> RepairAttempt:
             lines.append(pieces[at].raw)
         at += mended.used if mended is not None else 1
     words = [f"made {restored:,} readable again"] if restored else []
+    words += [f"kept the text of {saved:,}: only the source has the rest"] if saved else []
     words += [f"left out {removed:,}: only the source has what they contained"] if removed else []
-    return RepairAttempt(_read_draft(lines), restored + removed, ", ".join(words))
+    return RepairAttempt(_read_draft(lines), restored + saved + removed, ", ".join(words))
+
+
+def _keep_piece(case: RepairCase, pieces: list[_LinePiece], at: int) -> bytes | None:
+    """Return a line with the text of a cut line, if the entry below it names a parent that nothing else can be."""
+    above = (piece.item for piece in reversed(pieces[:at]) if isinstance(piece.item, Entry))
+    below = (piece.item for piece in pieces[at + 1 :] if isinstance(piece.item, Entry))
+    before, after = next(filter(_is_main, above), None), next(filter(_is_main, below), None)
+    if after is None or after.parent_uuid is None or after.parent_uuid in case.session.file.by_uuid:
+        return None
+    kept = keep_cut_line(case.session, pieces[at].raw, before, after.parent_uuid)
+    return None if kept is None else encode_json_line(kept.body) + b"\n"
+
+
+def _is_main(entry: Entry) -> bool:
+    return entry.uuid is not None and not entry.is_sidechain
 
 
 def _join_pieces(pieces: list[_LinePiece]) -> _MendedLine | None:
@@ -144,9 +178,9 @@ def _read_draft(lines: Iterable[bytes]) -> Draft:
 
 TORN_LINE = Illness(
     "torn-line",
-    "The end of the conversation is missing, and an old client may lose the next message too.",
+    "The end of the conversation is missing; clients up to 2.1.45 may lose the next message too.",
     "the client or the machine stopped in the middle of a line; clients up to 2.1.45 append to it",
-    drop_torn_line,
+    replace_torn_line,
 )
 BROKEN_LINE = Illness(
     "broken-line",

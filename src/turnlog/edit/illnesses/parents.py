@@ -141,27 +141,31 @@ def _to_own_entry(body: Body) -> Body:
     return {**{key: value for key, value in body.items() if key != "agentId"}, "isSidechain": False}
 
 
+_OLD_NOTICE = "Clients up to 2.1.45 show only the last few messages when they resume; newer ones find the others."
 MISSING_PARENT = Illness(
     "missing-parent",
     "Resuming shows only the last few messages although the file is complete.",
     LOST_LINK_CAUSE,
     attach_orphans,
+    old_notice=_OLD_NOTICE,
 )
 PARENT_IN_AGENT = Illness(
     "parent-in-agent",
     "Resuming shows only the last few messages although the file is complete.",
     "some clients (2.1.23 – 2.1.45) wrote lines of the conversation only into a sub-agent's file (#23375)",
     copy_agent_entries,
+    old_notice=_OLD_NOTICE,
 )
 SNAPSHOT_ID = Illness(
     "snapshot-id",
     "Resuming shows only the last message although the file is complete.",
     "a file snapshot was written for a message that itself never was (#24304, #36583)",
     attach_orphans,
+    old_notice=_OLD_NOTICE,
 )
 CYCLE = Illness(
     "cycle",
-    "Resuming hangs, or shows the same few messages.",
+    "Resuming shows the same few messages; clients up to 2.1.29 hang.",
     "ids that were written twice, or an edit, made entries their own ancestors",
     cut_rings,
 )

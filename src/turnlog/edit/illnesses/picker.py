@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -15,8 +16,8 @@ from turnlog.edit.illnesses.illness import TALK_TYPES, Illness, RepairAttempt, R
 from turnlog.edit.illnesses.resumption import repair_refusal
 from turnlog.entries.belongings import read_custom_title
 from turnlog.entries.file_ends import MAX_END_BYTES
-from turnlog.entries.layout import is_session_id
-from turnlog.entries.peek import Peek, peek_file
+from turnlog.entries.layout import is_session_id, list_project_sessions
+from turnlog.entries.peek import Peek, peek_file, peek_safely
 from turnlog.entries.slug import make_slug
 from turnlog.session.session import Session
 
@@ -24,6 +25,8 @@ INDEX_FILE_NAME = "sessions-index.json"
 _WORKTREE_PATH = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
 HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
 """Entry points of sessions that client 2.1.325 does not list; the value in the first entry counts."""
+_MAX_READ_NEIGHBOURS = 20
+"""How many sessions of the same folder are read to find out where a project is now."""
 _PROGRAM_REASON = "a program wrote it"
 _AGENT_REASON = "it begins with entries of a sub-agent"
 _ELSEWHERE_REASON = "it is in the folder of another project"
@@ -44,7 +47,7 @@ def diagnose_surroundings(session: Session) -> list[Symptom]:
         _detect_unlisted(session, path, ends, symptoms)
         _detect_index_gap(path, symptoms)
         _detect_late_title(session, path, symptoms)
-        _detect_missing_folder(session, symptoms)
+        _detect_missing_folder(session, path, symptoms)
     return symptoms.list_symptoms()
 
 
@@ -64,7 +67,14 @@ def _detect_unlisted(session: Session, path: Path, ends: Peek, symptoms: Symptom
         symptoms.note("not-in-picker", "info", "it belongs to a team of agents")
     if session.folders and not any(_matches_folder(path.parent.name, folder) for folder in session.folders):
         text = f"{_ELSEWHERE_REASON} than the one it was written in, {session.folders[0]}"
-        symptoms.note("not-in-picker", "warning", text)
+        is_gone = not os.path.isdir(session.folders[0])  # noqa: PTH112
+        symptoms.note(
+            "not-in-picker",
+            "warning",
+            text,
+            remedy=build_move_command(session.folders[0], path) if is_gone else "",
+            notice="Claude Code's list of sessions shows it in another project.",
+        )
     elif any(map(_WORKTREE_PATH.search, session.folders[:1])):
         symptoms.note(
             "not-in-picker", "info", f"it belongs to a git worktree, {session.folders[0]}, and is listed there"
@@ -80,7 +90,7 @@ def _matches_folder(name: str, folder: str) -> bool:
 
 def make_listable(case: RepairCase) -> RepairAttempt:
     """Fix what keeps a file off the session list; the result lists the reasons that no edit can fix."""
-    draft, words, left = case.draft, list[str](), 0
+    draft, words, left, home = case.draft, list[str](), 0, None
     for symptom in case.symptoms:
         if symptom.text.startswith(_PROGRAM_REASON):
             draft = _mark_as_typed(case, draft)
@@ -88,15 +98,25 @@ def make_listable(case: RepairCase) -> RepairAttempt:
         elif symptom.text.startswith(_AGENT_REASON):
             draft, change = _put_main_first(case, draft)
             words.append(change)
+        elif symptom.text.startswith(_ELSEWHERE_REASON) and not symptom.remedy and not case.is_in_place:
+            home = _find_own_folder(case.session)
+            words.append(f"the new session is in its own project's folder, {home}")
         else:
             left += 1
-            remedy = (
-                "`turnlog move` moves it to its own"
-                if symptom.text.startswith(_ELSEWHERE_REASON)
-                else "no edit can change that"
-            )
-            words.append(f"{symptom.text}; {remedy}")
-    return RepairAttempt(draft, len(case.symptoms) - left, "; ".join(words), left)
+            words.append(f"{symptom.text}; {_explain_no_edit(symptom)}")
+    return RepairAttempt(draft, len(case.symptoms) - left, "; ".join(words), left, home)
+
+
+def _explain_no_edit(symptom: Symptom) -> str:
+    if not symptom.text.startswith(_ELSEWHERE_REASON):
+        return "no edit can change that"
+    return f"`{symptom.remedy}`" if symptom.remedy else "without --in-place, the new session is in its own folder"
+
+
+def _find_own_folder(session: Session) -> Path:
+    """Return the folder of the project that a session was written in, in the same config folder."""
+    assert session.path is not None
+    return session.path.parent.with_name(make_slug(session.folders[0]))
 
 
 def _mark_as_typed(case: RepairCase, draft: Draft) -> Draft:
@@ -188,13 +208,39 @@ TITLE_NOT_IN_TAIL = Illness(
 # -- its working directory
 
 
-def _detect_missing_folder(session: Session, symptoms: Symptoms) -> None:
+def _detect_missing_folder(session: Session, path: Path, symptoms: Symptoms) -> None:
     """Check whether the folder to resume the session in is missing; skip paths from other operating systems."""
     folder = session.folders[0] if session.folders else None
     if folder is None or not os.path.isabs(folder) or os.path.isdir(folder):  # noqa: PTH112, PTH117
         return
     subject = "its git worktree" if _WORKTREE_PATH.search(folder) else "its working directory"
-    symptoms.note("missing-cwd", "info", f"{subject} does not exist: {folder}")
+    remedy = f"{build_move_command(folder, path)}, if the project has moved"
+    symptoms.note("missing-cwd", "info", f"{subject} does not exist: {folder}", remedy=remedy)
+
+
+def build_move_command(old: str, path: Path) -> str:
+    """Return the command that moves a project's sessions to its new path; NEW stands for a path that is unknown."""
+    new = _find_new_path(old, path.parent)
+    if new is None:
+        return f"turnlog move {shlex.quote(old)} NEW"
+    goal, sources = path.parent.with_name(make_slug(new)), (path.parent, path.parent.with_name(make_slug(old)))
+    is_merge = goal.is_dir() and any(source != goal and source.is_dir() for source in sources)
+    return f"turnlog move {shlex.quote(old)} {shlex.quote(new)}{' --merge' if is_merge else ''}"
+
+
+def _find_new_path(old: str, project_dir: Path) -> str | None:
+    """Guess where a project is now: a removed worktree's repository, or the path of the folder's other sessions."""
+    if found := _WORKTREE_PATH.search(old):
+        repository = old[: found.start()]
+        return repository if os.path.isdir(repository) else None  # noqa: PTH112
+    files = sorted(list_project_sessions(project_dir), key=lambda item: -item.mtime_ns)[:_MAX_READ_NEIGHBOURS]
+    folders = (peek_safely(item.file).cwd for item in files)
+    return next((folder for folder in folders if folder and _is_existing_home(folder, project_dir)), None)
+
+
+def _is_existing_home(folder: str, project_dir: Path) -> bool:
+    """Return whether a folder exists and is the one that a project folder is named after."""
+    return make_slug(folder).casefold() == project_dir.name.casefold() and os.path.isdir(folder)  # noqa: PTH112
 
 
 MISSING_CWD = Illness(
@@ -202,5 +248,5 @@ MISSING_CWD = Illness(
     "The session can't be resumed from the list: its folder does not exist.",
     "the project was moved, renamed or deleted, or its git worktree removed (#83146, #84209, #76446)",
     remedy="turnlog move OLD NEW, if the project has moved",
-    alternative="`turnlog move OLD NEW`, if the project has moved",
+    alternative="`turnlog move OLD NEW`, if the project has moved; the doctor names both folders",
 )

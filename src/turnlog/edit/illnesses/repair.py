@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -73,6 +74,8 @@ class RepairOutcome(NamedTuple):
     """The session after the repair, or None if nothing changed."""
     revealed: list[str]
     """Kinds that were not selected and now affect more places, because restored entries may be ill too."""
+    project_dir: Path | None = None
+    """The project folder that the result belongs in, if it is another one."""
 
     @property
     def is_cured(self) -> bool:
@@ -83,8 +86,12 @@ class RepairOutcome(NamedTuple):
 class RepairCourse:
     """The repairs of one session, step by step."""
 
-    def __init__(self, session: Session, only: Collection[str], passing: Collection[str]) -> None:
+    def __init__(
+        self, session: Session, only: Collection[str], passing: Collection[str], *, is_in_place: bool = False
+    ) -> None:
         self._only = frozenset(only)
+        self._is_in_place = is_in_place
+        self._project_dir: Path | None = None
         self._passing = passing
         """Kinds that may temporarily get worse."""
         self._session = session
@@ -132,12 +139,14 @@ class RepairCourse:
 
     def _treat_kind(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
         before = _count_places(symptoms)
-        attempt = REPAIRS_BY_KIND[kind](RepairCase(self._session, symptoms, is_named=kind in self._only))
+        case = RepairCase(self._session, symptoms, is_named=kind in self._only, is_in_place=self._is_in_place)
+        attempt = REPAIRS_BY_KIND[kind](case)
         reason = self._accept_attempt(kind, before, attempt) if attempt.done else attempt.words
         if reason is not None:
             self._given_up.add(kind)
             self._note_treatment(Treatment(kind, before, 0, before, reason))
             return False
+        self._project_dir = attempt.project_dir or self._project_dir
         if attempt.left is not None:
             self._given_up.add(kind)
             self._reported_left[kind] = attempt.left
@@ -185,7 +194,8 @@ class RepairCourse:
         sick, after = self._select_repairable(self._symptoms), _count_by_kind(self._symptoms)
         for kind, symptoms in self._first.items():
             if kind not in self._treatments:
-                words = ALTERNATIVES_BY_KIND.get(kind, "cured by the other repairs")
+                alternative = ALTERNATIVES_BY_KIND.get(kind, "cured by the other repairs")
+                words = symptoms[0].remedy if kind in ALTERNATIVES_BY_KIND and symptoms[0].remedy else alternative
                 self._treatments[kind] = Treatment(kind, _count_places(symptoms), 0, 0, words)
         order = [*REPAIRS_BY_KIND, *ALTERNATIVES_BY_KIND]
         treatments = [
@@ -196,7 +206,8 @@ class RepairCourse:
         if self._data is None:
             return RepairOutcome(treatments, None, [])
         self._session.close()
-        return RepairOutcome(treatments, Draft.from_transcript(Transcript.from_bytes(self._data)), revealed)
+        draft = Draft.from_transcript(Transcript.from_bytes(self._data))
+        return RepairOutcome(treatments, draft, revealed, self._project_dir)
 
 
 def _count_places(symptoms: Iterable[Symptom]) -> int:
@@ -218,12 +229,12 @@ def check_illness_kinds(kinds: Iterable[str]) -> None:
         raise UsageError(f"--only: unknown kind {unknown[0]!r}; choose from {', '.join(ILLNESSES)}")
 
 
-def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:
+def repair_session(session: Session, only: Collection[str] = (), *, is_in_place: bool = False) -> RepairOutcome:
     """Repair all kinds of illness in a session, or only the given ones."""
     check_illness_kinds(only)
-    course = RepairCourse(session, only, REVEALED_ILLNESSES)
+    course = RepairCourse(session, only, REVEALED_ILLNESSES, is_in_place=is_in_place)
     outcome = course.run()
-    return outcome if course.is_no_worse else RepairCourse(session, only, ()).run()
+    return outcome if course.is_no_worse else RepairCourse(session, only, (), is_in_place=is_in_place).run()
 
 
 # -- what the client would send

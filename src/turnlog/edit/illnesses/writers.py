@@ -201,7 +201,7 @@ REPLAYED_HISTORY = Illness(
 )
 OTHER_SESSION = Illness(
     "other-session",
-    "Texts of another conversation turn up in this one.",
+    "Clients up to 2.1.45 show another conversation in place of this one; newer ones only if this one continues it.",
     "another session's lines were written into this file (#26964, #30802)",
     drop_strangers,
 )

@@ -1,4 +1,8 @@
-"""Finds whole copies of sessions that are no longer on disk: in the trash, and in the archive."""
+"""Finds whole copies of sessions that are no longer on disk: in the trash, and in the archive.
+
+It reads the trash's lists itself, because every command that is given a session's name comes here, and most of them
+must not be able to change sessions.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from turnlog.edit.trash.trash import Trash
-from turnlog.errors import Unreadable
+from turnlog.edit.trash.entry import TRASH_MANIFEST_NAME, decode_trash_manifest
+from turnlog.errors import TurnlogError, Unreadable
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import SessionManifest
 from turnlog.store.archive.prune import is_session_gone
@@ -43,7 +47,7 @@ class WholeCopies:
 
     def __init__(self, data_dir: Path) -> None:
         self._archive = Archive(data_dir)
-        self._trash = Trash(data_dir / "trash")
+        self._trash_folder = data_dir / "trash"
 
     def find_by_id(self, session_id: str) -> WholeCopy | None:
         """Return the copy of the session with an id, or None."""
@@ -63,11 +67,11 @@ class WholeCopies:
     def _copies_in_trash(self) -> dict[str, list[WholeCopy]]:
         """The copies in the trash by id, newest first."""
         copies: dict[str, list[WholeCopy]] = {}
-        with suppress(OSError):  # the trash can't be listed, but the archive may be
-            for entry in self._trash.list_entries().entries:
-                identity = entry.manifest.session_id.lower()
-                copy = WholeCopy(identity, entry.manifest.title, "trash", entry.name)
-                copies.setdefault(identity, []).append(copy)
+        for path in sorted(self._trash_folder.glob(f"[0-9]*/{TRASH_MANIFEST_NAME}"), reverse=True):
+            with suppress(OSError, TurnlogError):  # this entry can't be read, but others can
+                manifest = decode_trash_manifest(path.read_bytes(), path)
+                copy = WholeCopy(manifest.session_id.lower(), manifest.title, "trash", path.parent.name)
+                copies.setdefault(copy.session_id, []).append(copy)
         return {
             identity: found if len(found) > 1 else [found[0]._replace(name=identity)]
             for identity, found in copies.items()

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA, Build, describe_resumed, find_recording, outcome, stamp, use
+from turnlog.agent.file_history.rewind_points import list_rewind_points
+from turnlog.agent.resume.resume import load_resumable_session
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.fork import check_fork_resumes, fork_session
 from turnlog.edit.fork.fork_points import parse_fork_point
-from turnlog.errors import NotFound, Refused, UsageError
+from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session
 
 SESSIONS = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) + sorted(DATA.glob("variants/*.jsonl"))
@@ -55,7 +57,10 @@ def compacted_build() -> Build:
 
 
 def points(session: Session) -> Iterator[str]:
-    yield from (str(number + 1) for number in range(len(session.turns)))
+    """Every point that commands and pages offer; a sub-agent's file has none, and nor has a turn without uuids."""
+    if not any(not row.is_sidechain and row.type in ("user", "assistant") for row in session.graph.rows):
+        return
+    yield from (str(turn.number) for turn in session.turns if turn.last.uuid)
     yield from (f"leaf:{number + 1}" for number in range(len(session.graph.leaves)))
     yield from (f"compaction:{number + 1}" for number in range(len(session.compactions)))
     if len(session.file.entries) < 400:
@@ -80,10 +85,10 @@ def check_all_points(path: Path) -> int:
         except Refused:
             return 0
         for at in points(session):
+            wanted = parse_fork_point(session, at)
             try:
-                wanted = parse_fork_point(session, at)
                 expected = as_it_was(session, wanted.leaf)
-            except (UsageError, NotFound, Refused):
+            except Refused:  # nothing is said up to there that the client would show
                 continue
             draft = fork_session(session, Draft.from_transcript(session.file), wanted)
             assert Session(draft.to_transcript()).conversation().messages == expected, f"{path.name} --at {at}"
@@ -108,7 +113,77 @@ def test_a_fork_of_any_real_session_says_what_was_said_at_its_point(corpus: Path
     assert sum(map(check_all_points, files)) > 1000
 
 
+@pytest.mark.slow
+@pytest.mark.corpus
+def test_the_conversation_of_any_session_can_be_taken_back_to_every_prompt(corpus: Path) -> None:
+    files = [path for path in sorted(corpus.glob("*/**/*.jsonl")) if path.stat().st_size < 4_000_000]
+    assert sum(map(check_rewind_points, files)) > 300
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.relative_to(DATA).as_posix())
+def test_every_rewind_point_that_is_offered_can_be_chosen(path: Path) -> None:
+    check_rewind_points(path)
+
+
+def check_rewind_points(path: Path) -> int:
+    try:
+        with Session.open(path) as session:
+            points = list_rewind_points(session, session.find_leaf().uuid)
+    except Refused:
+        return 0
+    leaves = [point.leaf for point in points if point.leaf]
+    for leaf in leaves[:5] + leaves[-5:]:
+        load_resumable_session(path, leaf)
+    return len(leaves)
+
+
 # -- points
+
+
+@pytest.fixture
+def build_after_hook() -> Build:
+    """A compaction and a second branch right after progress reports of a hook whose parent was never written."""
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    build.progress("p1", parent="never-written", type="hook_progress")
+    build.progress("p2", type="hook_progress")
+    return build
+
+
+def test_a_compaction_after_a_hook_continues_the_last_entry_of_the_conversation(build_after_hook: Build) -> None:
+    build_after_hook.boundary("b1")
+    build_after_hook.summary("SUM")
+    for at in ("compaction:last", "1"):
+        assert describe_fork(build_after_hook, at) == ["U one", "A ONE"]
+
+
+def test_a_branch_of_nothing_but_progress_reports_ends_where_the_conversation_does(build_after_hook: Build) -> None:
+    session = build_after_hook.session()
+    for number in range(len(session.graph.leaves)):
+        assert describe_fork(build_after_hook, f"leaf:{number + 1}") == ["U one", "A ONE"]
+
+
+def test_progress_reports_below_an_answer_are_no_end_either() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    build.progress("p1")
+    build.boundary("b1")
+    build.summary("SUM")
+    assert describe_fork(build, "compaction:1") == ["U one", "A ONE"]
+
+
+def test_a_prompt_below_a_line_that_clients_skip_can_be_taken_back(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    build.progress("p1")
+    build.prompt("two", "u2")
+    path = build.write(tmp_path)
+    with Session.open(path) as session:
+        points = list_rewind_points(session, "u2")
+    assert [point.leaf for point in points] == [None, "a1"]
 
 
 def test_a_turn_ends_behind_its_last_entry() -> None:

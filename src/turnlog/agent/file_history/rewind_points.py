@@ -24,11 +24,16 @@ class RewindPoint(NamedTuple):
 def list_rewind_points(session: Session, leaf: str | None) -> list[RewindPoint]:
     """Return the typed prompts of the conversation that ends with `leaf`, oldest first."""
     points: list[RewindPoint] = []
-    is_spoken = False
-    for row in session.build_thread(leaf).rows:
+    is_spoken, previous = False, None
+    rows = session.build_thread(leaf).rows
+    known = {row.uuid for row in rows}
+    for row in rows:
         prompt = parse_user_entry(session.file, row) if row.type == "user" else None
         if prompt is not None and prompt.is_typed and row.uuid and not row.is_meta:
-            before = row.parent_uuid if is_spoken else None
-            points.append(RewindPoint(row.uuid, before, prompt.text, parse_timestamp(row.timestamp)))
-        is_spoken = is_spoken or row.type in ("user", "assistant")
+            # The parent may be a line that clients skip, or none in the file: then what they show above counts.
+            before = row.parent_uuid if row.parent_uuid in known else previous
+            points.append(
+                RewindPoint(row.uuid, before if is_spoken else None, prompt.text, parse_timestamp(row.timestamp))
+            )
+        is_spoken, previous = is_spoken or row.type in ("user", "assistant"), row.uuid or previous
     return points

@@ -46,7 +46,8 @@ def parse_fork_point(session: Session, point: str) -> ForkPoint:
 def _find_end_of_turn(session: Session, number: int) -> ForkPoint:
     if not 1 <= number <= len(session.turns):
         raise UsageError(f"--at {number}: {_describe_range('turn', len(session.turns))}")
-    return ForkPoint(_require_uuid(find_last_entry_of_turn(session, session.turns[number - 1])), f"after turn {number}")
+    last = _step_back(session, find_last_entry_of_turn(session, session.turns[number - 1]))
+    return ForkPoint(_require_uuid(last), f"after turn {number}")
 
 
 def find_last_entry_of_turn(session: Session, turn: Turn) -> Entry:
@@ -67,7 +68,8 @@ def find_last_entry_of_turn(session: Session, turn: Turn) -> Entry:
 def _find_before_compaction(session: Session, number: str) -> ForkPoint:
     compactions = session.compactions
     at = _resolve_number(number, len(compactions), "compaction")
-    before = session.graph.find_continued_row(compactions[at].boundary)
+    named = session.graph.find_continued_row(compactions[at].boundary)
+    before = None if named is None else _step_back(session, named)
     if before is None:
         raise UsageError(f"--at compaction:{number}: the entries before this compaction are not in the file")
     return ForkPoint(_require_uuid(before), f"just before compaction {at + 1} of {len(compactions)}")
@@ -76,7 +78,23 @@ def _find_before_compaction(session: Session, number: str) -> ForkPoint:
 def _find_end_of_branch(session: Session, number: str) -> ForkPoint:
     leaves = session.graph.leaves
     at = _resolve_number(number, len(leaves), "leaf")
-    return ForkPoint(_require_uuid(leaves[at]), f"at the end of branch {at + 1} of {len(leaves)}")
+    return ForkPoint(_require_uuid(_step_back(session, leaves[at])), f"at the end of branch {at + 1} of {len(leaves)}")
+
+
+def _step_back(session: Session, row: Entry) -> Entry:
+    """Return the last entry at or before a row that a conversation can end with, which a progress report is not.
+
+    The parents of a hook's progress reports may never have been written; then the order of the file counts.
+    """
+    above = next((entry for entry in session.graph.walk_up(row.uuid or "") if _can_end_conversation(entry)), None)
+    if above is not None or _can_end_conversation(row):
+        return above or row
+    earlier = (entry for entry in reversed(session.graph.rows) if entry.index < row.index)
+    return next((entry for entry in earlier if _can_end_conversation(entry) and not entry.is_sidechain), row)
+
+
+def _can_end_conversation(entry: Entry) -> bool:
+    return entry.type in GRAPH_TYPES and entry.type != "progress" and not entry.is_lost
 
 
 def _resolve_number(number: str, count: int, kind: str) -> int:
@@ -108,7 +126,7 @@ def _find_entry(session: Session, start: str) -> ForkPoint:
     if is_boundary(matches[0]):
         number = session.graph.compactions.index(matches[0]) + 1
         raise UsageError(f"--at {start}: this entry is a compaction; to fork just before it, use compaction:{number}")
-    if matches[0].type == "progress":
+    if not _can_end_conversation(matches[0]):
         raise UsageError(f"--at {start}: a conversation can't end with a progress entry")
     return ForkPoint(_require_uuid(matches[0]), f"after the {matches[0].name} entry {matches[0].uuid}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -54,6 +55,16 @@ def broken_by_a_line_end() -> Sick:
 def broken() -> Sick:
     first, *rest = _lines(base())
     return Sick(first + b"{broken}\n[1]\n" + b"".join(rest), BASE)
+
+
+def spread() -> Sick:
+    return Sick(b"".join(json.dumps(line, indent=2).encode() + b"\n" for line in base().lines), BASE)
+
+
+def spread_among_ordinary_lines() -> Sick:
+    lines = _lines(base())
+    lines[2] = json.dumps(json.loads(lines[2]), indent="\t").encode() + b"\n"
+    return Sick(b"".join(lines), BASE)
 
 
 def missing_parent() -> Sick:
@@ -347,6 +358,7 @@ def bad_batch() -> Sick:
 
 
 SICK: dict[str, list[Callable[[], Sick]]] = {
+    "spread-lines": [spread, spread_among_ordinary_lines],
     "torn-line": [torn],
     "glued-line": [build_glued, glued_behind_a_torn_line],
     "control-bytes": [controls, build_padded],

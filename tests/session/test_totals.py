@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from bench.corpus.collection import generate_collection, generate_session
 from bench.corpus.eras import ERAS
+from tests.session.build import find_recording
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
@@ -441,3 +442,14 @@ def test_counting_reports_its_progress_in_bytes(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     count_usage_by_file(paths, 1, lambda done, total: seen.append((done, total)))
     assert seen == [(0, 3 * size), (size, 3 * size), (2 * size, 3 * size)]
+
+
+def test_a_file_that_a_formatter_rewrote_has_the_same_totals(tmp_path: Path) -> None:
+    plain, spread = tmp_path / "plain.jsonl", tmp_path / "spread.jsonl"
+    plain.write_bytes(find_recording("2.1.325/tools").read_bytes())
+    rows = [json.loads(line) for line in plain.read_bytes().splitlines()]
+    spread.write_text("".join(json.dumps(row, indent=2) + "\n" for row in rows))
+    assert sorted(value for value, _ in total_by_scan([plain]).values()) == sorted(
+        value for value, _ in total_by_scan([spread]).values()
+    )
+    assert total_by_scan([plain])

@@ -26,6 +26,7 @@ from turnlog.demo import is_demo
 from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_resume_view
 from turnlog.edit.illnesses.files import describe_unreadable, diagnose_state_file
 from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
+from turnlog.edit.illnesses.lost_parts import LOST_PART_KINDS
 from turnlog.edit.illnesses.lost_transcripts import (
     Leftover,
     describe_copy,
@@ -37,6 +38,7 @@ from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.edit.whole_copies import WholeCopies
 from turnlog.entries.agents import list_folders_once
+from turnlog.entries.belongings import read_history
 from turnlog.entries.entry import Entry
 from turnlog.entries.peek import peek_files
 from turnlog.errors import NotFound, TurnlogError
@@ -165,7 +167,13 @@ def diagnose_machine(
         if is_made_up:
             notify(DEMO_NOTICE)
     ends = peek_files([item.file for item in files])
-    paths = [item.path for item, end in zip(files, ends, strict=True) if end.junk in (None, "unreadable")]
+    typed_ids = {row.get("sessionId") for folder in folders for row in read_history(folder)}
+    paths = [
+        item.path
+        for item, end in zip(files, ends, strict=True)
+        # An empty file is sick if something was typed in its session.
+        if end.junk in (None, "unreadable") or (end.junk == "empty" and item.session_id in typed_ids)
+    ]
     sessions = []
     with closing(HealthySessions(data_dir())) as known:
         for number, path in enumerate(paths):
@@ -296,6 +304,10 @@ def _to_symptom_place(spot: SymptomSpot, lines: dict[int, int]) -> SymptomPlace:
 def _choose_remedy(symptom: Symptom, session: str, path: Path | None) -> str:
     illness = ILLNESSES[symptom.kind]
     place, project = str(path or ""), str(path.parent) if path else ""
+    if path is not None and symptom.kind in LOST_PART_KINDS:
+        with suppress(OSError):
+            if command := WholeCopies(data_dir()).find_larger_generation(path):
+                return command
     cure = symptom.remedy or illness.describe_cure(session, place, project)
     is_optional = symptom.severity == "info" and illness.remedy == REPAIR_COMMAND
     return f"{illness.remedy_if_noted}; else: {cure}" if is_optional else cure

@@ -6,6 +6,7 @@ must not be able to change sessions.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -62,6 +63,19 @@ class WholeCopies:
             copies = (self.find_by_id(identity) for identity in ids)
             found = [copy for copy in copies if copy is not None and _fold_title(copy.title or "") == title]
         return [copy for copy in found if copy is not None]
+
+    def find_larger_generation(self, path: Path) -> str | None:
+        """Return the command that restores the newest archived state of a file in which there was more than now."""
+        place, size = os.path.realpath(path), path.stat().st_size
+        names = self._archived_names.get(path.stem.lower(), {})
+        for name, number in ((name, number) for name, numbers in names.items() for number in reversed(numbers)):
+            with suppress(Unreadable):
+                manifest = self._archive.manifests.read(name, number)
+                main = manifest.find_file(manifest.main)
+                if main is not None and main.size > size and manifest.to_absolute_path(main) == place:
+                    word = manifest.session_id if len(names) == 1 else name
+                    return f"{_RESTORE_COMMANDS['archive']} {word} --at {number} --force"
+        return None
 
     @cached_property
     def _copies_in_trash(self) -> dict[str, list[WholeCopy]]:

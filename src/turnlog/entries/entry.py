@@ -19,6 +19,7 @@ FLAW_DESCRIPTIONS = {
     "utf-8": "the line is not valid UTF-8; bad bytes read as U+FFFD",
     "surrogate": "a string contains half of a surrogate pair",
     "deep": "nested too deep to decode; inner values are cut off",
+    "spread": "its JSON stretches over several lines, which clients up to 2.1.45 do not read",
     "followed": "something else follows it on the same line",
     "terse": "in a short form that some tools write and Claude Code does not read: no `type`, or no `message`",
     "behind": "follows something else on the same line, where Claude Code does not read it",

@@ -19,6 +19,7 @@ from typing import Any
 
 from turnlog.entries.file_ends import MAX_END_BYTES, open_regular_file, split_lines
 from turnlog.entries.line_decoder import decode_first_object
+from turnlog.entries.spread_values import join_lines
 
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20
@@ -28,7 +29,7 @@ _SIDECHAIN_SEARCH_BYTES = 120
 
 def name_junk_kind(data: bytes) -> str | None:
     """Return what kind of junk a file with these bytes is, or None if it may contain a conversation."""
-    lines = split_lines(data)
+    lines = list(join_lines(split_lines(data)))
     return _judge_lines(lines, lines)
 
 
@@ -38,7 +39,7 @@ def name_junk_kind_of_file(path: str | Path) -> str | None:
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
         first = split_lines(file.read(MAX_END_BYTES))
         file.seek(0)
-        return _judge_lines(file, first)
+        return _judge_lines(join_lines(file), join_lines(first))
 
 
 def is_warm_up(lines: Iterable[bytes]) -> bool:

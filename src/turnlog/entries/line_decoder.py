@@ -182,7 +182,8 @@ def salvage_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
     if found is None:
         yield from _split_line(line, offset)
     elif isinstance(found.value, dict):
-        yield _build_entry(found, offset, len(line))
+        is_spread = found.flaw is None and b"\n" in line.rstrip(_JSON_SPACE)
+        yield _build_entry(found._replace(flaw="spread") if is_spread else found, offset, len(line))
     else:
         yield Scrap(offset, len(line), "value", f"a JSON {_name_json_type(found.value)}, not an object")
 

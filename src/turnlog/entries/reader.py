@@ -29,6 +29,7 @@ from turnlog.entries.line_decoder import (
 )
 from turnlog.entries.old_names import OldName
 from turnlog.entries.replays import is_replay
+from turnlog.entries.spread_values import join_spread_value
 from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
 from turnlog.errors import Changed, Unreadable
 from turnlog.work_progress import report_chunks
@@ -136,18 +137,21 @@ class BytesSource:
 
 def scan_lines(lines: Iterable[bytes], offset: int = 0) -> Iterator[RawItem]:
     """Yield the entries and scraps in these lines in order; together, they cover every byte."""
-    for line in lines:
+    rest = iter(lines)
+    for line in rest:
         try:
             entry = decode_entry(line)
         except DECODE_ERRORS:
-            for item in salvage_line(line, offset):
-                yield RawItem(item, line[item.offset - offset : item.end - offset])
+            for value in join_spread_value(line, rest):
+                for item in salvage_line(value, offset):
+                    yield RawItem(item, value[item.offset - offset : item.end - offset])
+                offset += len(value)
         else:
             entry.offset, entry.size = offset, len(line)
             if may_be_terse(entry.type, entry.message, entry.timestamp):
                 entry = complete_entry(entry, line)
             yield RawItem(entry, line)
-        offset += len(line)
+            offset += len(line)
 
 
 class Transcript:
@@ -274,13 +278,16 @@ class Transcript:
         before, before_index, last_id = "", NO_PARENT, ""
         last_usage: LineUsage | None = None
         session_id = cwd = version = git_branch = None
-        for line in self.source.read_lines(offset):
+        lines = self.source.read_lines(offset)
+        for line in lines:
             try:
                 entry = decode(line)
             except DECODE_ERRORS:
-                for item in salvage_line(line, offset):
-                    self._add_item(item)
-                offset, index = offset + len(line), len(entries)
+                for value in join_spread_value(line, lines):
+                    for item in salvage_line(value, offset):
+                        self._add_item(item)
+                    offset, line = offset + len(value), value
+                index = len(entries)
                 continue
             entry.offset, entry.size, entry.index = offset, len(line), index
             name, message = entry.type, entry.message

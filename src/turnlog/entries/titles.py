@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.line_decoder import complete_body, decode_first_object
+from turnlog.entries.spread_values import join_lines
 from turnlog.entries.typed_text import MAX_LISTED_CHARS, read_typed_command, read_typed_text
 
 TITLE_FIELDS = {
@@ -131,6 +132,6 @@ def read_titles(path: str | Path) -> SessionTitles:
     titles = SessionTitles()
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
-        for line in file:
+        for line in join_lines(file):
             titles.add_line(line)
     return titles

@@ -91,7 +91,8 @@ def map_line_numbers(file: Transcript) -> dict[int, int]:
     numbers, line = {}, 1
     for item in file.items:
         numbers[item.offset] = line
-        line += file.source.read(item.end - 1, 1) == b"\n"
+        is_spread = isinstance(item, Entry) and item.flaw == "spread"
+        line += file.read_raw(item).count(b"\n") if is_spread else file.source.read(item.end - 1, 1) == b"\n"
     return numbers
 
 

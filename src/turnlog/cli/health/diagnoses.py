@@ -83,7 +83,9 @@ def _render_session(session: DiagnosedSession, screen: TerminalScreen) -> Iterat
         yield ""
         yield from _render_symptom(symptom, screen)
     yield ""
-    if session.healthy:
+    if session.healthy and not session.entries:
+        yield "Nothing is in the file, so there was nothing to examine."
+    elif session.healthy:
         looked = f"examined {session.entries:,} entries and {format_count(session.calls, 'call')}"
         notes = session.count_symptoms("info")
         none = (

@@ -15,6 +15,7 @@ from turnlog.edit.illnesses import (
     calls,
     files,
     lines,
+    lost_parts,
     lost_texts,
     lost_transcripts,
     parents,
@@ -34,6 +35,7 @@ ILLNESSES: dict[str, Illness] = {
         lines.BROKEN_LINE,
         lines.GLUED_LINE,
         lines.CONTROL_BYTES,
+        lines.SPREAD_LINES,
         # links
         parents.MISSING_PARENT,
         parents.PARENT_IN_AGENT,
@@ -49,6 +51,8 @@ ILLNESSES: dict[str, Illness] = {
         attachments.BAD_ATTACHMENT,
         files.UNREADABLE,
         files.NO_SESSION,
+        lost_parts.EMPTY_FILE,
+        lost_parts.LOST_BEGINNING,
         resumption.HIDDEN_TAIL,
         resumption.HIDDEN_END,
         resumption.HIDDEN_ANSWER,
@@ -79,7 +83,7 @@ ILLNESSES: dict[str, Illness] = {
 """The illnesses by kind."""
 
 _REPAIR_ORDER = (
-    *("torn-line", "glued-line", "control-bytes", "broken-line"),
+    *("spread-lines", "torn-line", "glued-line", "control-bytes", "broken-line"),
     *("other-session", "replayed-history", "duplicate-uuid", "cycle"),
     *("parent-in-agent", "snapshot-id", "missing-parent", "several-roots"),
     "bad-attachment",
@@ -101,6 +105,8 @@ ALTERNATIVES_BY_KIND = {kind: illness.alternative for kind, illness in ILLNESSES
 
 _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     lines.detect_damaged_lines,
+    lost_parts.detect_empty_file,
+    lost_parts.detect_lost_beginning,
     resumption.detect_refusal,
     attachments.detect_bad_attachments,
     resumption.detect_hidden_beginning,

@@ -20,6 +20,7 @@ from turnlog.entries.entry import Entry, EntryOrScrap, Scrap
 from turnlog.entries.line_decoder import BOM, decode_patiently
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import Transcript
+from turnlog.entries.spread_values import join_to_line
 
 _JSON_SPACE = b" \t\r\n"
 _STRING_PATTERN = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
@@ -55,6 +56,8 @@ def detect_damaged_lines(view: ResumeView, symptoms: Symptoms) -> None:
             symptoms.add_items("control-bytes", "warning", "the file contains NUL bytes", [scrap])
         elif scrap.kind == "value":
             symptoms.add_items("broken-line", "warning", "a line contains JSON that is not an entry", [scrap])
+    spread = [entry for entry in file.entries if entry.flaw == "spread"]
+    symptoms.add_items("spread-lines", "warning", "the JSON of an entry stretches over several lines", spread)
     behind = [entry for entry in file.entries if entry.flaw == "behind"]
     symptoms.add_items(
         "glued-line", "error", "an entry follows something else on its line, where no client reads it", behind
@@ -176,6 +179,22 @@ def _read_draft(lines: Iterable[bytes]) -> Draft:
     return Draft.from_transcript(Transcript.from_bytes(b"".join(lines)))
 
 
+def join_spread_lines(case: RepairCase) -> RepairAttempt:
+    """Write each entry on one line; nothing but white space changes."""
+    spread = {entry.index for entry in case.entries}
+    lines = [
+        join_to_line(piece.raw) if isinstance(piece.item, Entry) and piece.item.index in spread else piece.raw
+        for piece in _list_pieces(case)
+    ]
+    return RepairAttempt(_read_draft(lines), len(spread), "wrote each entry on one line")
+
+
+SPREAD_LINES = Illness(
+    "spread-lines",
+    "Clients up to 2.1.45 do not find the session, or show only a part of it; newer ones show all.",
+    "`jq .` or another formatter rewrote the file",
+    join_spread_lines,
+)
 TORN_LINE = Illness(
     "torn-line",
     "The end of the conversation is missing; clients up to 2.1.45 may lose the next message too.",

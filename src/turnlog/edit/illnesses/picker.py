@@ -13,6 +13,7 @@ import msgspec
 from turnlog.edit.closing_entries import build_title_entries
 from turnlog.edit.draft import Draft
 from turnlog.edit.illnesses.illness import TALK_TYPES, Illness, RepairAttempt, RepairCase, Symptom, Symptoms
+from turnlog.edit.illnesses.lost_parts import detect_missing_prompts
 from turnlog.edit.illnesses.resumption import repair_refusal
 from turnlog.entries.belongings import read_custom_title
 from turnlog.entries.file_ends import MAX_END_BYTES
@@ -43,6 +44,7 @@ def diagnose_surroundings(session: Session) -> list[Symptom]:
         ends = peek_file(path)
     except OSError:
         return []
+    detect_missing_prompts(session, path.parent.parent.parent, path.stem, symptoms)
     if not ends.junk:
         _detect_unlisted(session, path, ends, symptoms)
         _detect_index_gap(path, symptoms)

@@ -36,7 +36,7 @@ from turnlog.session.resume.api_shape import SHAPE_RULES
 from turnlog.session.session import Session
 
 _MAX_ROUNDS = 4
-_LINE_ILLNESSES = ("torn-line", "glued-line", "control-bytes", "broken-line")
+_LINE_ILLNESSES = ("spread-lines", "torn-line", "glued-line", "control-bytes", "broken-line")
 _BLOCK_ILLNESSES = (
     *SHAPE_RULES,
     "no-time",

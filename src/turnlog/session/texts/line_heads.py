@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Body
 from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body
+from turnlog.entries.spread_values import join_spread_value
 from turnlog.session.texts.lines import LineBlock, LineMessage, PlacedLine, TextLine, read_text_lines
 
 _WHOLE_TYPES = frozenset(("summary", "custom-title", "ai-title", "tag", "agent-name", "user", "assistant"))
@@ -56,11 +57,14 @@ _decode_head = msgspec.json.Decoder(LineHead).decode
 
 def read_line_heads(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | PlacedHead | None]:
     """Yield the same lines as `read_text_lines`, but only the heads of those without conversation."""
-    for line in raw:
+    rest = iter(raw)
+    for line in rest:
         try:
             head = _decode_head(line)
         except DECODE_ERRORS:
-            yield from read_text_lines((line,), offset)
+            for value in join_spread_value(line, rest):
+                yield from read_text_lines((value,), offset)
+                offset += len(value)
         else:
             message = head.message
             if message is not None and head.type == "assistant" and head.timestamp is not None:
@@ -69,7 +73,7 @@ def read_line_heads(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
                 yield from read_text_lines((line,), offset)
             else:
                 yield PlacedHead(head, offset, line)
-        offset += len(line)
+            offset += len(line)
 
 
 def _needs_whole_line(head: LineHead, message: LineMessageHead | None, raw: bytes) -> bool:

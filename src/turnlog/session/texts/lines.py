@@ -22,6 +22,7 @@ from turnlog.entries.line_decoder import (
     may_be_terse,
     salvage_line,
 )
+from turnlog.entries.spread_values import join_spread_value
 
 
 class LineBlock(Struct, gc=False):
@@ -105,7 +106,8 @@ _decode_line = msgspec.json.Decoder(TextLine).decode
 
 def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | None]:
     """Yield the entries in the given lines, and None for each line or part that should be an entry but is not."""
-    for line in raw:
+    rest = iter(raw)
+    for line in rest:
         try:
             decoded = _decode_line(line)
             if may_be_terse(decoded.type, decoded.message, decoded.timestamp):
@@ -113,15 +115,21 @@ def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
                 yield PlacedLine(_fit_line(whole), offset, line, whole)
             else:
                 yield PlacedLine(decoded, offset, line)
+            offset += len(line)
         except DECODE_ERRORS:
-            for item in salvage_line(line, offset):
-                if isinstance(item, Entry):
-                    piece = line[item.offset - offset : item.end - offset]
-                    whole = replace_lone_surrogates(decode_body(piece))
-                    yield PlacedLine(_fit_line(whole), item.offset, piece, whole, is_flawed=True)
-                elif item.kind in ("broken", "torn", "value"):
-                    yield None
-        offset += len(line)
+            for value in join_spread_value(line, rest):
+                yield from _salvage_entries(value, offset)
+                offset += len(value)
+
+
+def _salvage_entries(value: bytes, offset: int) -> Iterator[PlacedLine | None]:
+    for item in salvage_line(value, offset):
+        if isinstance(item, Entry):
+            piece = value[item.offset - offset : item.end - offset]
+            whole = replace_lone_surrogates(decode_body(piece))
+            yield PlacedLine(_fit_line(whole), item.offset, piece, whole, is_flawed=True)
+        elif item.kind in ("broken", "torn", "value"):
+            yield None
 
 
 def is_whole_entry(data: bytes) -> bool:

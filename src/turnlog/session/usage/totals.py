@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, fit_struct, salvage_line
+from turnlog.entries.spread_values import join_lines
 from turnlog.entries.worker_processes import count_cores, group_by_size, read_file_size, spread_work
 from turnlog.errors import Unreadable
 from turnlog.session.clock import parse_timestamp
@@ -161,7 +162,10 @@ def _iter_counts(
             done += read_file_size(path)
         try:
             with BufferedReader(FileIO(path), READ_BUFFER_BYTES) as file:
-                counts = _count_lines(lines(file), str(path))
+                is_spread = file.raw.read(3).startswith((b"{\n", b"{\r\n"))
+                file.raw.seek(0)
+                found = _find_by_line(file, join_lines(file)) if is_spread else lines(file)
+                counts = _count_lines(found, str(path))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -182,9 +186,10 @@ def _choose_finder() -> Callable[[BufferedReader[FileIO]], FoundLines]:
     return lambda file: _find_by_jumps(file, find)
 
 
-def _find_by_line(file: BufferedReader[FileIO]) -> FoundLines:
+def _find_by_line(file: BufferedReader[FileIO], lines: Iterable[bytes] = ()) -> FoundLines:
+    """Look at each line; `lines` are those of the file in another form."""
     offset = 0
-    for line in file:
+    for line in lines or file:
         if LINE_MARKER in line:
             yield line, offset
         offset += len(line)

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turnlog.entries.spread_values import join_lines
 from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class IndexSource:
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
                 file.seek(offset)
-                return file.read(_PIECE_BYTES) if whole else file.readline()
+                return file.read(_PIECE_BYTES) if whole else next(join_lines(file), b"")
         except OSError:
             pass
         try:

@@ -17,6 +17,7 @@ from turnlog.entries.agents import list_agent_files
 from turnlog.entries.entry import Entry
 from turnlog.entries.file_ends import find_line_end, open_regular_file, read_at
 from turnlog.entries.reader import FileSource
+from turnlog.entries.spread_values import join_lines
 from turnlog.errors import NotFound, Unreadable
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import LinePlace, TimelineItem
@@ -24,6 +25,8 @@ from turnlog.web.answers import get_machine
 from turnlog.web.machine import IndexedSession, Machine
 from turnlog.web.reading.transcript_view import MAX_AGENT_ID_CHARS, restore_archived_copy
 
+_MAX_OPENING_BYTES = 1 << 16
+"""The first line of a value that stretches over several is shorter."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -85,7 +88,7 @@ def _find_line(path: Path, offset: int) -> LinePlace:
         fd, status = open_regular_file(path)
         try:
             if offset < status.st_size and _is_line_start(fd, offset):
-                size = find_line_end(fd, offset) - offset
+                size = _measure_line(fd, offset)
         finally:
             os.close(fd)
     except OSError as error:
@@ -93,6 +96,17 @@ def _find_line(path: Path, offset: int) -> LinePlace:
     if not size:
         raise NotFound(f"no entry starts at offset {offset}")
     return LinePlace(offset, size)
+
+
+def _measure_line(fd: int, offset: int) -> int:
+    """Return the length of the line at an offset, or of all lines that its value stretches over."""
+    size = find_line_end(fd, offset) - offset
+    first = read_at(fd, offset, min(size, _MAX_OPENING_BYTES))
+    if size > len(first) or first.endswith(b"}\n"):
+        return size
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(offset)
+        return len(next(join_lines(file)))
 
 
 def _is_line_start(fd: int, offset: int) -> bool:

@@ -164,3 +164,40 @@ def test_salvage_does_not_offer_sessions_that_may_be_there(machine: Machine) -> 
     machine.write("history.jsonl", json.dumps(history).encode() + b"\n")
     (machine.config / "projects" / OTHER).chmod(0)
     assert TWO[:8] not in machine.turnlog("salvage").stdout
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        f"projects/{OTHER}",
+        f"projects/{SLUG}/{ONE}",
+        f"projects/{SLUG}/{ONE}/subagents",
+        "file-history",
+        "todos",
+        "tasks",
+    ],
+)
+def test_one_folder_that_cannot_be_listed_ends_no_look_at_the_others(machine: Machine, folder: str) -> None:
+    gone = "dddddddd-0000-4000-8000-000000000004"
+    row = {"display": "hi", "project": "/home/dana", "sessionId": gone}
+    (machine.config / "history.jsonl").write_text(json.dumps(row) + "\n")
+    (machine.config / folder).mkdir(parents=True, exist_ok=True)
+    (machine.config / folder).chmod(0)
+    report = json.loads(machine.turnlog("doctor", "--all", "--json").stdout)
+    assert report["summary"]["sessions"] >= 1
+    lost = machine.turnlog("salvage", "--json")
+    assert [item["session_id"] for item in json.loads(lost.stdout)["sessions"]] == [gone]
+    assert machine.turnlog("doctor", gone[:8]).stdout.startswith(gone)
+
+
+@pytest.mark.parametrize("folder", ["file-history", f"file-history/{ONE}", "todos", f"projects/{SLUG}/{ONE}/subagents"])
+@pytest.mark.parametrize("words", [("delete", "--dry-run", "--force"), ("clone",), ("pack", "-o", "shop.pack")])
+def test_what_must_have_all_files_refuses_a_folder_that_cannot_be_listed(
+    machine: Machine, folder: str, words: tuple[str, ...]
+) -> None:
+    """A copy without them, or what they leave behind after a deletion, would be a loss that nobody notices."""
+    (machine.config / folder).mkdir(parents=True, exist_ok=True)
+    (machine.config / folder).chmod(0)
+    done = machine.turnlog(*words, ONE)
+    assert done.returncode == 1
+    assert "Permission denied" in done.stderr

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from pathlib import Path
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, data_dir, load_config
-from turnlog.api.lookup import find_whole_copies, list_config_folders
+from turnlog.api.lookup import Notify, find_whole_copies, list_config_folders
 from turnlog.edit.apply import create_transcript
 from turnlog.edit.illnesses.lost_transcripts import (
     Leftover,
@@ -19,7 +20,7 @@ from turnlog.edit.illnesses.lost_transcripts import (
     select_prompts,
 )
 from turnlog.edit.whole_copies import WholeCopies
-from turnlog.entries.layout import list_session_files
+from turnlog.entries.layout import Survey, list_session_files
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.resume_command import build_resume_command
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
@@ -94,11 +95,15 @@ class SalvagedSession(Struct, frozen=True):
     """The command that resumes it in its folder."""
 
 
-def list_lost_sessions(config: Config | None = None) -> LostSessionList:
+def list_lost_sessions(config: Config | None = None, notify: Notify | None = None) -> LostSessionList:
     """List the sessions whose transcripts are gone but that left other traces, newest first."""
-    folders = list_config_folders(config or load_config())
+    folders, survey = list_config_folders(config or load_config()), Survey()
     copies = WholeCopies(data_dir())
-    found = [item for folder in folders for item in list_leftovers(folder)]
+    found = [item for folder in folders for item in list_leftovers(folder, survey)]
+    if notify is not None:
+        for place in sorted(set(survey.unlisted)):
+            if not any(place.path.startswith(other.path + os.sep) for other in survey.unlisted):
+                notify(f"Can't open {place}. What is left there is not listed.")
     return LostSessionList([LostSession(*_list_facts(item, copies)) for item in found])
 
 

@@ -138,7 +138,7 @@ def list_loose_agents(project_dir: Path) -> AgentsBySession:
 def _read_loose_agents(project_dir: Path) -> AgentsBySession:
     found: AgentsBySession = {}
     inside = project_dir / "subagents"
-    for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):
+    for agent in _list_agents_in_folder(project_dir) + ([] if _is_link(inside) else _list_agents_in_folder(inside)):
         session_id, warm_up = read_agent_owner(agent.path)
         found.setdefault(session_id, []).append(agent._replace(kind="warm-up") if warm_up else agent)
     return found
@@ -179,7 +179,7 @@ def _read_regular_file(path: Path) -> bytes:
 
 def _list_nested_agents(session_dir: Path) -> list[AgentFile]:
     folder = session_dir / "subagents"
-    if session_dir.is_symlink() or folder.is_symlink():
+    if _is_link(session_dir) or _is_link(folder):
         return []
     return _list_agents_below(folder)
 
@@ -214,6 +214,11 @@ def _list_agents_in_folder(folder: Path, workflow_id: str | None = None) -> list
             )
         )
     return found
+
+
+def _is_link(folder: Path) -> bool:
+    """Return whether a path is a link; what can't be looked at counts as none, and then nothing is listed in it."""
+    return os.path.islink(folder)  # noqa: PTH114 - Path.is_symlink may raise
 
 
 def _classify_agent(agent_id: str, workflow_id: str | None) -> str:

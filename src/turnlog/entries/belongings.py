@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.agents import AgentsBySession, list_loose_agents
-from turnlog.entries.layout import scan_folder
+from turnlog.entries.layout import Survey, scan_folder
 from turnlog.entries.line_decoder import decode_first_object
+from turnlog.errors import Unreadable
 
 _KNOWN_SESSION_ITEMS = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
 _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "session-env", "debug"}
@@ -53,25 +54,45 @@ def list_belongings(
     session_id: str,
     plans: Iterable[str] = (),
     loose: AgentsBySession | None = None,
+    survey: Survey | None = None,
 ) -> Belongings:
-    """List the files that belong to a session; `plans` contains the plan names (`slug`) from its entries."""
+    """List the files that belong to a session; `plans` contains the plan names (`slug`) from its entries.
+
+    Whoever copies, moves or deletes the files must know all of them, so a folder that can't be listed raises
+    `Unreadable`. For readers, a `survey` records it.
+    """
+    own_survey = survey or Survey()
+    found = _list_belongings(config_dir, project_dir, session_id, plans, loose, own_survey)
+    if survey is None and own_survey.unlisted:
+        raise Unreadable(f"{own_survey.unlisted[0]}; files of session {session_id} may be there; make it readable")
+    return found
+
+
+def _list_belongings(
+    config_dir: Path,
+    project_dir: Path,
+    session_id: str,
+    plans: Iterable[str],
+    loose: AgentsBySession | None,
+    survey: Survey,
+) -> Belongings:
     inside = project_dir / session_id
     agents = list_loose_agents(project_dir) if loose is None else loose
     return Belongings(
         session_dir=_find_existing_path(inside),
-        subagents=_list_files_below(inside / "subagents"),
+        subagents=_list_files_below(inside / "subagents", survey),
         loose_agents=tuple(agent.path for agent in agents.get(session_id, [])),
-        tool_results=_list_files_below(inside / "tool-results"),
-        workflows=_list_files_below(inside / "workflows"),
+        tool_results=_list_files_below(inside / "tool-results", survey),
+        workflows=_list_files_below(inside / "workflows", survey),
         custom_title=_find_existing_path(inside / "custom-title.json"),
         resume_head=_find_existing_path(inside / "resume-head.jsonl"),
-        file_history=_list_files_below(config_dir / "file-history" / session_id),
-        todos=_list_todo_files(config_dir / "todos", session_id),
-        tasks=_list_files_below(config_dir / "tasks" / session_id),
+        file_history=_list_files_below(config_dir / "file-history" / session_id, survey),
+        todos=_list_todo_files(config_dir / "todos", session_id, survey),
+        tasks=_list_files_below(config_dir / "tasks" / session_id, survey),
         plans=tuple(find_plan_files(config_dir, plans)),
         session_env=_find_existing_path(config_dir / "session-env" / session_id),
         debug=_find_existing_path(config_dir / "debug" / f"{session_id}.txt"),
-        other=_list_other_files(config_dir, inside),
+        other=_list_other_files(config_dir, inside, survey),
     )
 
 
@@ -97,19 +118,23 @@ def read_custom_title(path: Path | None) -> str | None:
     return title if isinstance(title, str) else None
 
 
-def _list_files_below(folder: Path) -> tuple[Path, ...]:
-    if folder.is_symlink():
+def _list_files_below(folder: Path, survey: Survey) -> tuple[Path, ...]:
+    if os.path.islink(folder):  # noqa: PTH114 - Path.is_symlink may raise
         return ()
-    return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder) for name in names))
+
+    def note(error: OSError) -> None:
+        survey.note(str(error.filename), error)
+
+    return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder, onerror=note) for name in names))
 
 
-def _list_sorted_items(folder: Path) -> list[os.DirEntry[str]]:
-    return sorted(scan_folder(folder), key=lambda item: item.name)
+def _list_sorted_items(folder: Path, survey: Survey) -> list[os.DirEntry[str]]:
+    return sorted(scan_folder(folder, survey), key=lambda item: item.name)
 
 
-def _list_todo_files(folder: Path, session_id: str) -> tuple[Path, ...]:
+def _list_todo_files(folder: Path, session_id: str, survey: Survey) -> tuple[Path, ...]:
     names = (f"{session_id}.json", f"{session_id}-agent-")
-    return tuple(Path(item.path) for item in _list_sorted_items(folder) if item.name.startswith(names))
+    return tuple(Path(item.path) for item in _list_sorted_items(folder, survey) if item.name.startswith(names))
 
 
 def find_plan_files(config_dir: Path, names: Iterable[str]) -> list[Path]:
@@ -123,9 +148,9 @@ def _find_plan_file(config_dir: Path, name: str) -> Path | None:
     return _find_existing_path(config_dir / "plans" / f"{name}.md") if safe else None
 
 
-def _list_other_files(config_dir: Path, inside: Path) -> tuple[Path, ...]:
-    found = [Path(item.path) for item in _list_sorted_items(inside) if item.name not in _KNOWN_SESSION_ITEMS]
-    for folder in _list_sorted_items(config_dir):
+def _list_other_files(config_dir: Path, inside: Path, survey: Survey) -> tuple[Path, ...]:
+    found = [Path(item.path) for item in _list_sorted_items(inside, survey) if item.name not in _KNOWN_SESSION_ITEMS]
+    for folder in _list_sorted_items(config_dir, survey):
         if folder.name not in _KNOWN_FOLDERS and folder.is_dir(follow_symlinks=False):
             names = (inside.name, *(inside.name + ending for ending in (".json", ".jsonl", ".txt")))
             found += [path for name in names if (path := _find_existing_path(Path(folder.path, name)))]

@@ -63,7 +63,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
     config = load_config()
     screen = detect_screen(config.color)
     if session is None:
-        found = list_lost_sessions(config)
+        found = list_lost_sessions(config, print_remark)
         if as_json:
             print_json(to_document(found))
         elif found.sessions:

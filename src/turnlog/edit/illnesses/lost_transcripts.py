@@ -88,9 +88,12 @@ class Leftover(NamedTuple):
         return max((item.time for item in self.typed if item.time), default=None)
 
 
-def list_leftovers(config_dir: Path) -> list[Leftover]:
-    """List the sessions in a config folder that have left data behind but no transcript, newest first."""
-    survey = Survey()
+def list_leftovers(config_dir: Path, survey: Survey | None = None) -> list[Leftover]:
+    """List the sessions in a config folder that have left data behind but no transcript, newest first.
+
+    What is in a folder that can't be listed is not known; the survey records the folder.
+    """
+    survey = survey or Survey()
     existing = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
     # Copies that a killed turnlog left behind are not sessions: the next clone removes them.
     existing |= {
@@ -105,7 +108,8 @@ def list_leftovers(config_dir: Path) -> list[Leftover]:
     ]
     loose: dict[Path, AgentsBySession] = {}
     leftovers = [
-        _build_leftover(config_dir, identity, typed.get(identity, []), folders.get(identity), loose) for identity in ids
+        _build_leftover(config_dir, identity, typed.get(identity, []), folders.get(identity), loose, survey)
+        for identity in ids
     ]
     visible = [item for item in leftovers if (item.typed or item.file_count) and not _is_hidden(item, survey)]
     return sorted(visible, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
@@ -142,14 +146,19 @@ def _is_hidden(item: Leftover, survey: Survey) -> bool:
 
 
 def _build_leftover(
-    config_dir: Path, identity: str, rows: list[dict[str, Any]], folder: Path | None, loose: dict[Path, AgentsBySession]
+    config_dir: Path,
+    identity: str,
+    rows: list[dict[str, Any]],
+    folder: Path | None,
+    loose: dict[Path, AgentsBySession],
+    survey: Survey,
 ) -> Leftover:
     project = next((row["project"] for row in rows if isinstance(row.get("project"), str)), None)
     home = folder or (config_dir / "projects" / make_slug(project) if project else None)
     if home is not None and home not in loose:
         loose[home] = list_loose_agents(home)
     place = home or config_dir / "projects" / "-"
-    rest = list_belongings(config_dir, place, identity, loose=loose.get(place, {}))
+    rest = list_belongings(config_dir, place, identity, loose=loose.get(place, {}), survey=survey)
     return Leftover(identity, config_dir, project, home, tuple(map(_read_typed_text, rows)), rest)
 
 

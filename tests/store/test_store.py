@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ import apsw
 import pytest
 
 from tests.conftest import ROOT
-from tests.store.index_build import ONE, SLUG, TWO, Desk, build_prompts, content, main, recorded_lines
+from tests.store.index_build import LONG_AGO, ONE, SLUG, TWO, Desk, build_prompts, content, main, recorded_lines
 from turnlog.errors import TurnlogError
 from turnlog.store.store import INDEX_VERSION, Store
 
@@ -198,21 +199,60 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_full_disk_is_told_and_the_index_stays_as_it_was(desk: Desk, small_disk: Path) -> None:
+def test_on_a_full_disk_a_copy_in_a_temporary_folder_goes_on_and_the_index_stays_as_it_was(
+    desk: Desk, small_disk: Path
+) -> None:
     desk.data = small_disk / "turnlog"
     desk.write(main(), build_prompts("before"))
     desk.refresh()
     words = " ".join(f"word{number}" for number in range(100_000))
     desk.write(main(TWO), build_prompts(words))
-    with desk.open() as store, pytest.raises(TurnlogError, match="the disk is full; free some space"):
-        store.refresh([desk.config])
     with desk.open() as store:
+        store.refresh([desk.config])
+        assert (store.is_temporary, store.path.is_relative_to(small_disk)) == (True, False)
+        for word in ("before", "word99999"):
+            assert store.db.execute("SELECT count(*) FROM said WHERE said MATCH ?", (word,)).get == 1
+    assert not store.path.exists()
+    with desk.open() as store:
+        assert not store.is_temporary
         assert store.db.execute("PRAGMA integrity_check").get == "ok"
         assert store.db.execute("SELECT count(*) FROM said WHERE said MATCH 'before'").get == 1
     (desk.config / main(TWO)).unlink()
     desk.write(main(TWO), build_prompts("small"))
     desk.refresh()
     assert desk.content().there == desk.scratch(desk.config.with_name("scratch")).there
+
+
+def fill_disk(disk: Path) -> None:
+    """Leave no byte free."""
+    with (disk / "filler").open("ab", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(b"x" * 4096)
+
+
+def test_a_complete_index_on_a_full_disk_is_copied_and_nothing_is_read_again(desk: Desk, small_disk: Path) -> None:
+    desk.data = small_disk / "turnlog"
+    desk.write(main(), build_prompts("before"))
+    os.utime(desk.config / main(), (LONG_AGO, LONG_AGO))
+    desk.refresh()
+    fill_disk(small_disk)
+    told: list[str] = []
+    with Store.open(desk.data, told.append) as store:
+        assert (store.is_temporary, store.refresh([desk.config]).files) == (True, 0)
+        assert store.db.execute("SELECT count(*) FROM said WHERE said MATCH 'before'").get == 1
+    assert told == [f"{desk.data}: the disk is full; this run uses a copy of the index in a temporary folder"]
+
+
+def test_a_first_index_for_which_the_disk_has_no_room_is_built_in_a_temporary_folder(
+    desk: Desk, small_disk: Path
+) -> None:
+    desk.data = small_disk / "turnlog"
+    desk.write(main(), build_prompts("before"))
+    fill_disk(small_disk)
+    told: list[str] = []
+    with Store.open(desk.data, told.append) as store:
+        assert (store.is_temporary, store.refresh([desk.config]).files) == (True, 1)
+    assert "the disk is full; this run builds the index in a temporary folder" in told[0]
 
 
 def test_a_disk_that_is_full_from_the_beginning_is_told(desk: Desk, small_disk: Path) -> None:

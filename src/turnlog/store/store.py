@@ -1,8 +1,8 @@
 """The index of all sessions: one SQLite file in turnlog's data folder, created when missing and rebuilt when outdated.
 
 Everything except its data about deleted sessions can be recovered, so an index that is damaged, or that a different
-version wrote, is moved aside and rebuilt, and the user is notified. If the folder isn't writable, the index is built in
-a temporary folder and lasts as long as the program.
+version wrote, is moved aside and rebuilt, and the user is notified. If the folder isn't writable or its disk is full,
+the index is copied to, or built in, a temporary folder and lasts as long as the program.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from turnlog.store.index.shards import (
     list_attached_shards,
     list_full_text_tables,
     list_schemas,
+    list_shard_files,
     put_shards_aside,
 )
 from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
@@ -43,6 +44,8 @@ BUSY_TIMEOUT_MS = 10_000
 REPLACED_FAULT_START = "the index was damaged and has been moved aside"
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "run", "identifier", "fact")
 _FULL_DISK_ADVICE = "the disk is full; free some space, or set TURNLOG_HOME to a different folder"
+_MIN_FREE_BYTES = 1 << 16
+"""The smallest log and its index take this much."""
 _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
@@ -88,16 +91,14 @@ class Store:
                 pass
             store.update_shards()
             return store
-        except apsw.FullError:
-            raise TurnlogError(f"{folder}: {_FULL_DISK_ADVICE}") from None
         except apsw.BusyError:
             raise Busy(f"{folder / name}: another process is holding the index locked; try again later") from None
-        except (OSError, *_UNWRITABLE_ERRORS) as error:
-            tell(f"{folder}: {_describe_error(error)}; this run builds the index in a temporary folder")
-        from tempfile import mkdtemp
-
-        path = Path(mkdtemp(prefix="turnlog-")) / name
-        return cls(path, tell, is_temporary=True)
+        except (OSError, apsw.FullError, *_UNWRITABLE_ERRORS) as error:
+            path = _make_temporary_copy(folder / name, error, tell)
+        try:
+            return cls(path, tell, is_temporary=True)
+        except apsw.FullError:
+            raise TurnlogError(f"{path.parent}: {_FULL_DISK_ADVICE}") from None
 
     def update_shards(self) -> None:
         """Attach the shards that the index has by now, and give up those that are missing or unusable."""
@@ -176,10 +177,20 @@ class Store:
     def _try_refresh(self, refresh: Callable[[], RefreshResult]) -> RefreshResult:
         try:
             return refresh()
-        except apsw.FullError:
-            raise TurnlogError(f"{self.path}: {_FULL_DISK_ADVICE}") from None
+        except apsw.FullError as error:
+            if self.is_temporary:
+                raise TurnlogError(f"{self.path}: {_FULL_DISK_ADVICE}") from None
+            self._continue_in_temporary_folder(error)
+            return self._try_refresh(refresh)
         except apsw.BusyError:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
+
+    def _continue_in_temporary_folder(self, error: Exception) -> None:
+        self.db.close()
+        self.path = _make_temporary_copy(self.path, error, self._tell)
+        self.is_temporary = True
+        self.db = self._connect_index()
+        self.update_shards()
 
     def check_permissions(self, error: Exception) -> None:
         """Turn an error that shows no damage into one with a remedy if files could not be opened, read or written."""
@@ -294,6 +305,42 @@ class Store:
 
     def _measure_size(self, schema: str) -> int:
         return int(self.db.pragma("page_count", schema=schema) * self.db.pragma("page_size", schema=schema))
+
+
+def _make_temporary_copy(index: Path, error: Exception, tell: TellUser) -> Path:
+    """Copy an index that can't be changed where it is, if there is one, to a temporary folder; return the new path."""
+    import shutil
+    from tempfile import mkdtemp
+
+    try:
+        path = Path(mkdtemp(prefix="turnlog-")) / index.name
+    except OSError as failure:
+        raise TurnlogError(f"{failure.filename}: {failure.strerror}; {_FULL_DISK_ADVICE}") from None
+    how = "builds the index"
+    try:
+        for source in (index, *list_shard_files(index)):
+            for ending in ("", "-wal"):
+                part = source.with_name(source.name + ending)
+                if part.is_file() and source.stat().st_size:  # an empty one could not be created for lack of space
+                    shutil.copyfile(part, path.with_name(part.name))
+                    how = "uses a copy of the index"
+    except OSError:  # not readable, or too large for that disk; what was copied is incomplete
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir(mode=0o700)
+        how = "builds the index"
+    reason = "the disk is full" if _is_disk_full(index.parent) else _describe_error(error)
+    tell(f"{index.parent}: {reason}; this run {how} in a temporary folder")
+    return path
+
+
+def _is_disk_full(folder: Path) -> bool:
+    """Return whether a disk has no room for a log; SQLite reports that as an I/O error or as missing permission."""
+    import shutil
+
+    try:
+        return shutil.disk_usage(folder).free < _MIN_FREE_BYTES
+    except OSError:
+        return False
 
 
 class _OtherIndexVersion(Exception): ...

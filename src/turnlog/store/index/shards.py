@@ -195,7 +195,7 @@ def add_shard(db: apsw.Connection) -> int:
 
 def _delete_strays(index: Path, numbers: Collection[int]) -> None:
     """Delete the shards of an index that was deleted by hand, and those that a kill left behind."""
-    for path in _list_shard_files(index):
+    for path in list_shard_files(index):
         if int(path.suffix.removeprefix(_SHARD_SUFFIX)) not in numbers:
             delete_shard_file(path)
 
@@ -233,11 +233,11 @@ def delete_shard_file(path: Path) -> None:
 
 def put_shards_aside(index: Path) -> None:
     """Rename the shards of an index that was renamed."""
-    for path in _list_shard_files(index):
+    for path in list_shard_files(index):
         put_database_aside(path)
 
 
-def _list_shard_files(index: Path) -> list[Path]:
+def list_shard_files(index: Path) -> list[Path]:
     """List the files that are named like a shard of an index."""
     index = index.resolve()
     return [

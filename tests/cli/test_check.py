@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.session.build import SESSION, Build, variant
+from tests.session.build import SESSION, Build, base, encode_lines, variant
 from turnlog.api.checks import check_session_file
 from turnlog.demo import config_dir
 
@@ -205,3 +205,20 @@ def test_a_file_that_the_client_refuses_and_what_old_clients_lose_are_told(turnl
     done = turnlog("check", variant("assistant-content-is-a-string"), "--resumable")
     text = "  Claude Code up to 2.1.45 loses answers in plain text, on which resuming fails (1)  [text-answer]"
     assert text in done.lines
+
+
+def test_a_folder_is_sound_with_what_else_its_sessions_have(turnlog: Turnlog, machine: Machine) -> None:
+    path = machine.add(SESSION, base().data())
+    inside = path.with_suffix("")
+    for place, data in (
+        ("subagents/agent-a1.jsonl", encode_lines([{**line, "isSidechain": True} for line in base().lines])),
+        ("subagents/workflows/w1/agent-a2.jsonl", base().data()),
+        ("subagents/workflows/w1/journal.jsonl", b'{"event":"started"}\n'),
+        ("tool-results/output.jsonl", b'{"rows":1}\n'),
+    ):
+        (inside / place).parent.mkdir(parents=True, exist_ok=True)
+        (inside / place).write_bytes(data)
+    done = turnlog("check", machine.folder)
+    assert (done.status, done.lines[-1]) == (0, "0 errors, 0 warnings in 3 files, 3 of them sound")
+    assert "would not resume" not in done.out
+    assert "would not resume" not in turnlog("check", inside / "subagents" / "agent-a1.jsonl").out

@@ -316,3 +316,15 @@ def test_sessions_that_are_gone_are_forgotten(turnlog: Turnlog, own_data: Machin
     database = apsw.Connection(str(tmp_path / "data" / "healthy.db"))
     assert database.execute("SELECT count(*) FROM healthy").get == 1
     database.close()
+
+
+def test_where_all_transcripts_are_gone_the_demo_is_not_counted_as_the_users(
+    turnlog: Turnlog, own_data: Machine
+) -> None:
+    (own_data.folder / "history.jsonl").write_text(json.dumps({"display": "hi", "sessionId": GONE}) + "\n")
+    done = turnlog("doctor", "--all")
+    assert "demo" not in done.err
+    assert done.lines[-1] == "0 sessions examined: 0 sick, 0 healthy"
+    assert "1 session left typed prompts but no transcript" in done.out
+    assert turnlog("show", "last").status == 1
+    assert "demo" not in turnlog("ls").err

@@ -31,6 +31,12 @@ def unknown(*bodies: dict[str, Any]) -> dict[str, str]:
         ({"type": "progress", "data": {"type": "new"}}, "progress/new", "progress"),
         ({"type": "progress", "data": {}}, "progress/(no type)", "progress"),
         ({"type": "user", "message": {"content": [{"type": "new"}]}}, "block/new", "block"),
+        ({"type": "user", "origin": {"kind": "new"}}, 'user.origin.kind = "new"', "value"),
+        (
+            {"type": "attachment", "attachment": {"type": "queued_command", "origin": {"kind": "new"}}},
+            'attachment/queued_command.origin.kind = "new"',
+            "value",
+        ),
         ({"type": "queue-operation", "operation": "new"}, 'queue-operation.operation = "new"', "value"),
         (
             {"type": "assistant", "message": {"stop_reason": "tired"}},

@@ -14,6 +14,7 @@ from turnlog.api.lookup import Notify, locate_sessions
 from turnlog.edit.illnesses.verdict import BrokenRule, Loss, judge_session
 from turnlog.entries.agents import list_folders_once
 from turnlog.entries.drift import UnknownItem
+from turnlog.entries.layout import is_session_id
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.session.check import Finding, check, prove_session_requests
 from turnlog.session.resume.request_proof import RequestProof
@@ -204,9 +205,15 @@ def _find_files(names: Sequence[str | Path], config: Config, notify: Notify | No
     return list(dict.fromkeys(found))
 
 
+def _is_transcript(path: Path) -> bool:
+    """Return whether a file may be a session's or a sub-agent's; a session's folder also has outputs and journals."""
+    is_in_session = any(is_session_id(folder.name) for folder in path.parents)
+    return path.name.startswith("agent-") if is_in_session else path.name != "history.jsonl"
+
+
 def _list_folder(folder: Path) -> list[Path]:
-    """List the session files in a folder, except Claude Code's own prompt history."""
-    found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
+    """List the transcripts in a folder, without Claude Code's prompt history and the other files of sessions."""
+    found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and _is_transcript(path))
     if not found:
         raise NotFound(f"{folder}: no .jsonl files in this folder or its subfolders")
     return found

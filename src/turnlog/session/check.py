@@ -171,6 +171,8 @@ def _check_calls(session: Session, found: Findings) -> None:
 
 def _check_resume(session: Session, found: Findings) -> None:
     """Report a session that the client would not resume, as an error if the session has its own conversation."""
+    if session.path is not None and session.path.stem.startswith("agent-"):
+        return  # nobody resumes a sub-agent's file
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         thread = session.build_thread()

@@ -27,6 +27,8 @@ def explain_foreign_file(file: Transcript) -> str | None:
     kind = first.get("type")
     found = f"type {kind!r}" if isinstance(kind, str) else "no type"
     like = next((f", {origin}" for fields, origin in _KNOWN_FORMATS if fields <= first.keys()), "")
+    if file.entries[0].flaw == "spread":
+        like += "; the file may be one JSON document over several lines"
     return f"none of its entries has a type that Claude Code writes; the first has {found}{like}"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.demo import config_dir
+from turnlog.entries.belongings import read_history
 from turnlog.entries.layout import SessionFile, Survey, list_session_files
 from turnlog.entries.peek import Peek, complete_all_titles, peek_files, peek_safely
 from turnlog.entries.titles import SessionTitles
@@ -54,11 +55,16 @@ class PeekedSession(NamedTuple):
 
 
 def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
-    """List the session files in the given config folders, or those of the demo if there are none."""
-    survey = Survey()
-    files = [item for folder in config_dirs for item in list_session_files(folder, survey)]
-    is_demo = not files and not survey.unlisted and not survey.others
+    """List the session files in the given config folders, or those of the demo if there never were any."""
+    survey, folders = Survey(), list(config_dirs)
+    files = [item for folder in folders for item in list_session_files(folder, survey)]
+    is_demo = not files and not survey.unlisted and not survey.others and not any(map(_has_typed_prompts, folders))
     return SessionFileList(list(list_session_files(config_dir())) if is_demo else files, is_demo, survey)
+
+
+def _has_typed_prompts(config_dir: Path) -> bool:
+    """Return whether something was typed in a session here, although no session is left."""
+    return any(row.get("sessionId") for row in read_history(config_dir))
 
 
 def peek_sessions(files: Sequence[SessionFile], known: KnownPeeks | None = None) -> list[Peek]:

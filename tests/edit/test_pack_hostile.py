@@ -147,7 +147,19 @@ def test_a_file_that_is_larger_than_declared_is_refused(goal: Path, tmp_path: Pa
 
 def test_a_size_that_no_disk_holds_is_refused_before_a_byte_is_read(goal: Path, tmp_path: Path) -> None:
     endless = manifest(file(f"{INSIDE}/z", size=1 << 60))
-    assert "has only" in unpack_refused(forge_package(tmp_path / "p", endless), goal, tmp_path)
+    assert "which no package of sessions does" in unpack_refused(forge_package(tmp_path / "p", endless), goal, tmp_path)
+
+
+def test_gigabytes_in_a_small_package_are_refused_before_a_byte_is_written(goal: Path, tmp_path: Path) -> None:
+    """Everything in it agrees with the manifest: zeros can be compressed to almost nothing."""
+    zeros = bytes(200 << 20)
+    name = f"{INSIDE}/subagents/agent-a.jsonl"
+    files = sorted([(name, zeros), (MAIN, LINE)])
+    body = b"".join(member(*item) for item in files)
+    path = forge_package(tmp_path / "p", manifest(file(name, zeros)), body, level=1)
+    assert path.stat().st_size < 200_000
+    assert "209,7" in (words := unpack_refused(path, goal, tmp_path))
+    assert "nothing was written" in words
 
 
 def test_a_manifest_that_claims_to_be_endless_is_refused(goal: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.session.build import Build, find_recording
@@ -42,3 +44,14 @@ def test_a_session_is_a_session_even_if_its_first_entry_is_unknown() -> None:
     build.prompt()
     assert explain_foreign_file(build.session().file) is None
     assert explain_foreign_file(Transcript.from_bytes(find_recording("2.1.325/tools").read_bytes())) is None
+
+
+def test_an_agent_that_copied_the_entries_but_not_the_messages_is_named() -> None:
+    row = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "parts": [{"text": "hi"}]}}
+    reason = explain_foreign_file(Transcript.from_bytes(json.dumps(row).encode() + b"\n"))
+    assert reason == "its messages have `parts` in place of `content`, as in a session of Qwen Code"
+    row["message"] = {"role": "user"}
+    assert explain_foreign_file(Transcript.from_bytes(json.dumps(row).encode() + b"\n")) is None
+    row["message"] = {"role": "user", "content": "hi"}
+    assert explain_foreign_file(Transcript.from_bytes(json.dumps(row).encode() + b"\n")) is None
+    assert explain_foreign_file(Transcript.from_bytes(b'{"type":"summary","summary":"x"}\n')) is None

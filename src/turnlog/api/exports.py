@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from turnlog.api.config import Config, load_config
-from turnlog.api.lookup import DEMO_NOTICE, Notify, find_leaf, list_config_folders, locate_session
+from turnlog.api.lookup import (
+    DEMO_NOTICE,
+    Notify,
+    find_leaf,
+    list_config_folders,
+    locate_session,
+    require_claude_session,
+)
 from turnlog.api.values import ByteSink, RuleFindings, list_rule_findings
 from turnlog.entries.agents import list_folders_once
 from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
@@ -358,6 +365,7 @@ class _ExportRun:
         """Open a session, or a redacted copy of it."""
         if self._redaction is None:
             with Session.open(path, self._gap) as session:
+                require_claude_session(session)
                 yield session
             return
         with self._redaction.copy_redacted(path) as copy, Session.open(copy, self._gap) as session:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.demo import is_demo
 from turnlog.entries.layout import find_config_dirs
-from turnlog.errors import NotFound, UsageError
+from turnlog.errors import NotFound, Unreadable, UsageError
 
 if TYPE_CHECKING:
     from turnlog.edit.whole_copies import WholeCopy
@@ -122,7 +122,21 @@ def open_session(name: str | Path, config: Config | None = None, notify: Notify 
     from turnlog.session.session import Session  # listing sessions doesn't need it
 
     config = config or load_config()
-    return Session.open(locate_session(name, config, notify), gap=timedelta(minutes=config.gap_minutes))
+    session = Session.open(locate_session(name, config, notify), gap=timedelta(minutes=config.gap_minutes))
+    try:
+        require_claude_session(session)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def require_claude_session(session: Session) -> None:
+    """Refuse a file of another program, which would look like a session in which nothing was said."""
+    from turnlog.session.foreign_files import explain_foreign_file
+
+    if reason := explain_foreign_file(session.file):
+        raise Unreadable(f"{session.path}: not a Claude Code session: {reason}")
 
 
 def find_leaf(session: Session, wanted: str) -> str:

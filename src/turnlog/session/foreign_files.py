@@ -20,7 +20,7 @@ def explain_foreign_file(file: Transcript) -> str | None:
     """Explain in plain words why a file is not a Claude Code session; return None if it is one or is empty."""
     known = load_format().entries
     if any(entry.type in known for entry in file.entries):
-        return _explain_streamed_output(file.read_body(file.entries[0]))
+        return _explain_streamed_output(file.read_body(file.entries[0])) or _explain_other_agent(file)
     if not file.entries or (file.scraps and file.scraps[0].offset < file.entries[0].offset):
         return _explain_first_line(file)
     first = file.read_body(file.entries[0])
@@ -36,6 +36,16 @@ def _explain_streamed_output(first: Body) -> str | None:
     """Recognise the output of a headless run: the same entry types as in a session, without parents and session ids."""
     if first.get("type") == "system" and first.get("subtype") == "init" and "sessionId" not in first:
         return "it is the output of `claude -p --output-format stream-json`, not the session file of that run"
+    return None
+
+
+def _explain_other_agent(file: Transcript) -> str | None:
+    """Recognise agents that copied Claude Code's entries, but keep what was said in another form."""
+    first = next((entry for entry in file.entries if entry.type in ("user", "assistant")), None)
+    if first is None or first.message is None or first.message.content is not None:
+        return None
+    if isinstance(file.read_body(first)["message"].get("parts"), list):
+        return "its messages have `parts` in place of `content`, as in a session of Qwen Code"
     return None
 
 

@@ -38,6 +38,9 @@ from turnlog.errors import Unreadable
 from turnlog.work_progress import report_chunks
 
 _PIECE_BYTES = 1 << 20
+_MAX_COMPRESSION_RATIO = 1000
+"""Genuine sessions are compressed to a fifth to a fiftieth; copies of one session in a package, to less."""
+_MAX_UNCHECKED_BYTES = 64 << 20
 _MAX_WINDOW_BYTES = 128 << 20
 """How much memory decompression may use; a malicious file could require gigabytes."""
 
@@ -62,6 +65,7 @@ class Package:
             try:
                 self._trailer = self._read_trailer()
                 self.manifest = self._read_manifest()
+                self._refuse_bomb()
             except BaseException:
                 self._file.close()
                 raise
@@ -126,6 +130,15 @@ class Package:
         if len(data) < size or _read_exactly(stream, TAR_BLOCK_BYTES) != build_tar_padding(size):
             raise Unreadable("damaged: its manifest is incomplete")
         return decode_package_manifest(data)
+
+    def _refuse_bomb(self) -> None:
+        """Refuse a package that claims to hold more than sessions can be compressed to, before anything is written."""
+        declared = sum(file.size for file in self.manifest.files)
+        if declared > max(self.size * _MAX_COMPRESSION_RATIO, _MAX_UNCHECKED_BYTES):
+            raise Unreadable(
+                f"it claims to contain {declared:,} bytes in {self.size:,}, which no package of sessions does; nothing"
+                " was written"
+            )
 
     def _hash_file(self) -> str:
         """Return the hash of the whole file; the trailer contains the hash of everything before it."""

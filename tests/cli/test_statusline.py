@@ -28,6 +28,7 @@ from turnlog.cli.statusline.statusline import SNIPPET
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import find_context_window, load_price_table
 from turnlog.session.window.window_fill import compute_window_fill
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 
 SCHEMA = Path(status_facts.__file__).parents[2] / "store" / "schema.sql"
 GIVEN: dict[str, Any] = {
@@ -250,7 +251,7 @@ def test_a_folder_without_git_has_no_branch(folder: str, tmp_path: Path) -> None
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[apsw.Connection]:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "own"))
     (tmp_path / "own").mkdir()
-    db = apsw.Connection(str(tmp_path / "own" / "index.db"))
+    db = apsw.Connection(str(tmp_path / "own" / DEFAULT_INDEX_NAME))
     db.execute("PRAGMA journal_mode=WAL")
     db.execute(SCHEMA.read_text(encoding="utf-8"))
     yield db
@@ -300,10 +301,10 @@ def test_an_index_of_another_version_or_a_broken_one_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path))
-    (tmp_path / "index.db").write_bytes(b"no database at all" * 100)
+    (tmp_path / DEFAULT_INDEX_NAME).write_bytes(b"no database at all" * 100)
     assert render_status({}, "[{today}]") == "[]"
-    (tmp_path / "index.db").unlink()
-    sqlite3.connect(tmp_path / "index.db").close()
+    (tmp_path / DEFAULT_INDEX_NAME).unlink()
+    sqlite3.connect(tmp_path / DEFAULT_INDEX_NAME).close()
     assert render_status({}, "[{today}]") == "[]"
 
 

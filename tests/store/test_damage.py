@@ -15,6 +15,7 @@ from tests.bound import Machine, permissions_bind, posix
 from tests.store.index_build import Desk, build_prompts, main
 from turnlog.store.database_damage import is_database_damage, put_database_aside
 from turnlog.store.index.upkeep import list_index_faults
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.store import Store
 
 HEADER = 100
@@ -28,7 +29,7 @@ class Patient:
         self.desk.write(main(), build_prompts("alpha"))
         self.desk.settle()
         self.desk.refresh()
-        self.path = self.desk.data / "index.db"
+        self.path = self.desk.data / DEFAULT_INDEX_NAME
         with self.desk.open() as store:
             store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self.sound = self.path.read_bytes()
@@ -116,12 +117,12 @@ def test_a_folder_in_its_place_is_put_aside(patient: Patient, ending: str) -> No
 
 def test_the_old_index_is_kept_with_its_log(patient: Patient) -> None:
     path = patient.restore()
-    path.with_name("index.db-wal").write_bytes(b"log")
+    path.with_name(f"{DEFAULT_INDEX_NAME}-wal").write_bytes(b"log")
     assert put_database_aside(path).read_bytes() == patient.sound
-    assert (path.parent / "index.db.old-wal").read_bytes() == b"log"
+    assert (path.parent / f"{DEFAULT_INDEX_NAME}.old-wal").read_bytes() == b"log"
     path.write_bytes(b"another")
     put_database_aside(path)
-    assert not (path.parent / "index.db.old-wal").exists()
+    assert not (path.parent / f"{DEFAULT_INDEX_NAME}.old-wal").exists()
     patient.restore()
 
 
@@ -149,7 +150,7 @@ def catch_error(act: Callable[[], object]) -> apsw.Error:
 
 
 def test_a_database_that_is_locked_is_not_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "index.db"
+    path = tmp_path / DEFAULT_INDEX_NAME
     holder, other = apsw.Connection(str(path)), apsw.Connection(str(path))
     holder.execute("CREATE TABLE t (a); BEGIN EXCLUSIVE")
     assert not is_database_damage(catch_error(lambda: other.execute("SELECT * FROM t").fetchall()), path)
@@ -158,7 +159,7 @@ def test_a_database_that_is_locked_is_not_damaged(tmp_path: Path) -> None:
 
 
 def test_a_place_that_is_missing_is_no_damage(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "index.db"
+    path = tmp_path / "none" / DEFAULT_INDEX_NAME
     assert not is_database_damage(catch_error(lambda: apsw.Connection(str(path))), path)
 
 
@@ -169,7 +170,7 @@ def test_a_mistake_in_a_statement_is_no_damage(patient: Patient) -> None:
 
 
 @posix
-@pytest.mark.parametrize(("name", "mode"), [("index.db", 0o400), ("index.db", 0o000), (".", 0o500)])
+@pytest.mark.parametrize(("name", "mode"), [(DEFAULT_INDEX_NAME, 0o400), (DEFAULT_INDEX_NAME, 0o000), (".", 0o500)])
 def test_an_index_that_may_not_be_written_stays_where_it_is(patient: Patient, name: str, mode: int) -> None:
     path = patient.restore()
     place = path.parent / name
@@ -180,7 +181,7 @@ def test_an_index_that_may_not_be_written_stays_where_it_is(patient: Patient, na
     finally:
         place.chmod(0o700)
     assert path.read_bytes() == patient.sound
-    assert not (path.parent / "index.db.old").exists()
+    assert not (path.parent / f"{DEFAULT_INDEX_NAME}.old").exists()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.store.index_build import LONG_AGO, ONE, SLUG, TWO, Desk, build_prompts, content, main, recorded_lines
 from turnlog.errors import TurnlogError
-from turnlog.store.store import INDEX_VERSION, Store
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME, INDEX_VERSION
+from turnlog.store.store import Store
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs the modes of POSIX")
 noise = random.Random(4).randbytes
@@ -48,19 +49,19 @@ def opened_again(desk: Desk) -> list[str]:
 
 def test_an_index_is_made_where_there_is_none(desk: Desk) -> None:
     with desk.open() as store:
-        assert store.path == desk.data / "index.db"
+        assert store.path == desk.data / DEFAULT_INDEX_NAME
         assert store.status().files == 0
         assert store.db.pragma("journal_mode") == "wal"
-    assert (desk.data / "index.db").stat().st_size > 0
+    assert (desk.data / DEFAULT_INDEX_NAME).stat().st_size > 0
 
 
 def test_its_size_is_told_as_if_all_were_merged(desk: Desk) -> None:
     desk.write(main(), b"".join(recorded_lines()))
     with desk.open() as store:
         store.refresh([desk.config])
-        assert (desk.data / "index.db-wal").stat().st_size > 0
+        assert (desk.data / f"{DEFAULT_INDEX_NAME}-wal").stat().st_size > 0
         told = store.status().size
-    assert told == (desk.data / "index.db").stat().st_size
+    assert told == (desk.data / DEFAULT_INDEX_NAME).stat().st_size
 
 
 @posix
@@ -71,7 +72,10 @@ def test_nobody_else_may_read_it(filled_desk: Desk) -> None:
         store.db.execute("UPDATE file SET gone = NULL")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in filled_desk.data.iterdir()}
     assert stat.S_IMODE(filled_desk.data.stat().st_mode) == 0o700
-    assert {name for name in modes if name.startswith("index.db")} >= {"index.db", "index.db-wal"}
+    assert {name for name in modes if name.startswith(DEFAULT_INDEX_NAME)} >= {
+        DEFAULT_INDEX_NAME,
+        f"{DEFAULT_INDEX_NAME}-wal",
+    }
     assert set(modes.values()) == {0o600}
 
 
@@ -89,18 +93,18 @@ def test_nobody_else_may_read_it(filled_desk: Desk) -> None:
     ids=["noise", "no header", "a strange header", "half of it", "fifty bytes", "noise behind the first page", "zeros"],
 )
 def test_a_damaged_index_is_put_aside_and_made_again(filled_desk: Desk, damage: object) -> None:
-    path = filled_desk.data / "index.db"
+    path = filled_desk.data / DEFAULT_INDEX_NAME
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     told = opened_again(filled_desk)
     assert len(told) == 1
     assert "is damaged" in told[0]
     assert "will be rebuilt" in told[0]
-    assert (filled_desk.data / "index.db.old").exists()
+    assert (filled_desk.data / f"{DEFAULT_INDEX_NAME}.old").exists()
     assert opened_again(filled_desk) == []
 
 
 def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled_desk: Desk) -> None:
-    path, chance = filled_desk.data / "index.db", random.Random(7)
+    path, chance = filled_desk.data / DEFAULT_INDEX_NAME, random.Random(7)
     whole = path.read_bytes()
     lines = recorded_lines()
     for number in range(12):
@@ -116,7 +120,7 @@ def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled_desk: Desk)
                 store.status()
             except (apsw.CorruptError, TurnlogError):
                 continue
-        for name in ("index.db-wal", "index.db-shm"):
+        for name in (f"{DEFAULT_INDEX_NAME}-wal", f"{DEFAULT_INDEX_NAME}-shm"):
             (filled_desk.data / name).unlink(missing_ok=True)
     path.write_bytes(noise(5000))
     assert len(opened_again(filled_desk)) == 1
@@ -128,14 +132,14 @@ def test_an_index_of_another_version_is_put_aside_and_made_again(filled_desk: De
         store.db.pragma("user_version", version)
     (told,) = opened_again(filled_desk)
     assert "written by a different version" in told
-    old = apsw.Connection(str(filled_desk.data / "index.db.old"), flags=apsw.SQLITE_OPEN_READONLY)
+    old = apsw.Connection(str(filled_desk.data / f"{DEFAULT_INDEX_NAME}.old"), flags=apsw.SQLITE_OPEN_READONLY)
     assert old.pragma("user_version") == version
     old.close()
 
 
 def test_an_empty_file_is_a_new_index(desk: Desk) -> None:
     desk.data.mkdir()
-    (desk.data / "index.db").touch()
+    (desk.data / DEFAULT_INDEX_NAME).touch()
     desk.write(main(), build_prompts("one"))
     assert opened_again(desk) == []
 
@@ -144,10 +148,10 @@ def test_an_empty_file_is_a_new_index(desk: Desk) -> None:
 def test_an_index_that_is_a_link_is_followed(desk: Desk, tmp_path: Path) -> None:
     desk.data.mkdir()
     (tmp_path / "elsewhere").mkdir()
-    (desk.data / "index.db").symlink_to(tmp_path / "elsewhere" / "index.db")
+    (desk.data / DEFAULT_INDEX_NAME).symlink_to(tmp_path / "elsewhere" / DEFAULT_INDEX_NAME)
     desk.write(main(), build_prompts("one"))
     assert opened_again(desk) == []
-    assert (tmp_path / "elsewhere" / "index.db").stat().st_size > 0
+    assert (tmp_path / "elsewhere" / DEFAULT_INDEX_NAME).stat().st_size > 0
 
 
 def test_a_data_folder_that_is_a_file_is_told(desk: Desk) -> None:
@@ -324,7 +328,7 @@ def test_what_a_killed_process_left_in_a_read_only_home_does_no_harm(filled_desk
             filled_desk.append(main(), build_prompts("later"))
             store.refresh([filled_desk.config])
             shutil.copytree(filled_desk.data, folder / "data")
-        assert (folder / "data" / "index.db-wal").exists()
+        assert (folder / "data" / f"{DEFAULT_INDEX_NAME}-wal").exists()
         subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
         with Store.open(folder / "data") as store:
             store.refresh([filled_desk.config])

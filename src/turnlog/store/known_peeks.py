@@ -17,7 +17,7 @@ from turnlog.entries.layout import SessionFile
 from turnlog.entries.peek import Peek
 from turnlog.entries.titles import SessionTitles
 from turnlog.session.session_lookup import KnownPeeks
-from turnlog.store.store import INDEX_VERSION
+from turnlog.store.index_file_name import INDEX_VERSION
 
 _TITLE_FIELDS = SessionTitles.__struct_fields__
 _PEEK_QUERY = f"""

@@ -32,14 +32,13 @@ from turnlog.store.index.shards import (
     list_shard_files,
     put_shards_aside,
 )
-from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME, INDEX_VERSION
+from turnlog.store.old_indexes import adopt_old_index
 from turnlog.store.session_counts import count_sessions
 
 if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
-INDEX_VERSION = 14
-"""The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 REPLACED_FAULT_START = "the index was damaged and has been moved aside"
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "run", "identifier", "fact")
@@ -86,6 +85,7 @@ class Store:
         """Open the index in a folder; create it if there is none."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            adopt_old_index(folder / name)
             store = cls(folder / name, tell, is_temporary=False)
             with try_lock_file(store.lock):  # opening succeeds even on a read-only disk; locking doesn't
                 pass

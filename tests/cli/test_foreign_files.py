@@ -20,7 +20,7 @@ PLAIN = b'{"role":"user","content":"hi"}\n{"role":"assistant","content":"hello"}
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"root:x:0:0:root:/root:/bin/bash\n", "none of its lines is a Claude Code entry"),
+        (b"daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n", "none of its lines is a Claude Code entry"),
         (ROLLOUT, "as in a Codex rollout"),
         (QWEN, "as in a session of Qwen Code"),
         (PLAIN, "as in a plain list of messages"),

@@ -190,6 +190,35 @@ def test_a_copied_history_is_not_told_again(tmp_path: Path) -> None:
     assert [event.text for event in watch.events if tag(event) == "prompt"] == ["today"]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("is_rewritten", [False, True])
+def test_a_session_that_moves_to_another_project_is_not_told_again(tmp_path: Path, is_rewritten: bool) -> None:
+    """`turnlog move` rewrites the lines, which a mere renaming of the folder does not."""
+    build = Build()
+    build.prompt("one", "u1")
+    path = session_path(tmp_path)
+    watch = Watch(tmp_path)
+    append(path, build.data())
+    assert watch.poll()
+    build.answer("ONE", uuid="a1")
+    append(path, encode_lines(build.lines[1:]))
+    watch.poll()
+    before = len(watch.events)
+    goal = path.parent.with_name("-home-dana-elsewhere") / path.name
+    goal.parent.mkdir()
+    if is_rewritten:
+        goal.write_bytes(path.read_bytes().replace(b"/home/dana/webshop", b"/home/dana/elsewhere"))
+        path.unlink()
+    else:
+        path.rename(goal)
+    for _ in range(3):
+        watch.poll()
+    assert len(watch.events) == before
+    build.prompt("two", "u2")
+    append(goal, encode_lines(build.lines[2:]))
+    watch.poll()
+    assert len(watch.events) > before
+
+
 def test_since_returns_what_happened_before_the_start(tmp_path: Path) -> None:
     build = Build(step=60)
     for number in range(5):

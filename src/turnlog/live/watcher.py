@@ -98,6 +98,8 @@ class Watcher:
         self._awake: dict[str, _AwakeSession] = {}
         self._known_at: dict[str, float] = {}
         """Up to when the sub-agents of sessions that fell asleep are known."""
+        self._mains: dict[str, str] = {}
+        """The file of each session where it was seen last, by session id."""
         self._gone: dict[str, EventStream] = {}
         """The streams of files that were deleted, in case they come back."""
         self._recent: list[EventStream] = []
@@ -198,8 +200,12 @@ class Watcher:
         return changes
 
     def _add_session(self, file: SessionFile, now: float) -> None:
+        moved = self._find_moved_stream(file)
         if file.file in self._gone:
             stream = self._gone.pop(file.file)
+        elif moved is not None:
+            stream = moved
+            stream.file = file.file
         elif self._has_listed:
             begin = now - _HISTORY_SECONDS
             stream = EventStream.from_start(file.file, file.session_id, MAIN_ACTOR, to_iso_seconds(begin))
@@ -213,6 +219,21 @@ class Watcher:
         stream.changed_at = file.mtime_ns / 1e9
         self._streams[file.file] = stream
         self._recent.append(stream)
+
+    def _find_moved_stream(self, file: SessionFile) -> EventStream | None:
+        """Return the stream of a session whose file was moved here; what was read of it is known already."""
+        known = self._mains.get(file.session_id)
+        self._mains[file.session_id] = file.file
+        if known is None or known == file.file or os.path.lexists(known):
+            return None
+        if (stream := self._streams.get(known)) is not None:
+            self._forget_stream(stream)
+        return self._gone.pop(known, None)
+
+    def _has_moved(self, row: BoardRow) -> bool:
+        """Return whether a session's file is gone from its place because it was moved to another."""
+        place = self._mains.get(row.session_id, row.path)
+        return place != row.path and os.path.lexists(place)
 
     def _sort_streams(self) -> None:
         """Choose the files that are checked in every poll: those that were written last."""
@@ -345,7 +366,7 @@ class Watcher:
         """Return the events that follow from a session's state and are not in its transcript."""
         if isinstance(change, str):
             before = self._rows.pop(change, None)
-            if before is None or before.column == "ended":
+            if before is None or before.column == "ended" or self._has_moved(before):
                 return []
             reason = "nothing was written for a long time" if change in self._streams else "its file was deleted"
             return [SessionEnded(session=before.session_id, time=to_iso_seconds(now), reason=reason)]

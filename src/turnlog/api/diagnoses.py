@@ -167,7 +167,8 @@ def diagnose_machine(
         if is_made_up:
             notify(DEMO_NOTICE)
     ends = peek_files([item.file for item in files])
-    typed_ids = {row.get("sessionId") for folder in folders for row in read_history(folder)}
+    has_empty = any(end.junk == "empty" for end in ends)
+    typed_ids = {row.get("sessionId") for folder in folders for row in read_history(folder)} if has_empty else set()
     paths = [
         item.path
         for item, end in zip(files, ends, strict=True)

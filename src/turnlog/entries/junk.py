@@ -19,7 +19,7 @@ from typing import Any
 
 from turnlog.entries.file_ends import MAX_END_BYTES, open_regular_file, split_lines
 from turnlog.entries.line_decoder import decode_first_object
-from turnlog.entries.spread_values import join_lines
+from turnlog.entries.spread_values import join_lines, split_values
 
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20
@@ -29,7 +29,7 @@ _SIDECHAIN_SEARCH_BYTES = 120
 
 def name_junk_kind(data: bytes) -> str | None:
     """Return what kind of junk a file with these bytes is, or None if it may contain a conversation."""
-    lines = list(join_lines(split_lines(data)))
+    lines = split_values(data)
     return _judge_lines(lines, lines)
 
 

@@ -7,16 +7,15 @@ entries that describe the session start with their type, so the first bytes are 
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.file_ends import read_ends, split_lines
+from turnlog.entries.file_ends import read_ends
 from turnlog.entries.junk import name_junk_kind, name_junk_kind_of_file
 from turnlog.entries.line_decoder import complete_body, decode_first_object
-from turnlog.entries.spread_values import join_lines
+from turnlog.entries.spread_values import split_values
 from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, read_titles, to_title
 from turnlog.entries.typed_text import read_typed_command, read_typed_text
 from turnlog.entries.worker_processes import count_cores, spread_work
@@ -75,13 +74,13 @@ class _FileStart(NamedTuple):
 def peek_file(path: str | Path) -> Peek:
     """Read the two ends of a session file; raises only `OSError`."""
     head, tail, _ = read_ends(path)
-    back = list(join_lines(split_lines(tail)[1:] if tail else split_lines(head)))
-    start = _read_start(join_lines(io.BytesIO(head)) if tail else back, is_cut=bool(tail))
+    back = split_values(tail)[1:] if tail else split_values(head)
+    start = _read_start(split_values(head) if tail else back, is_cut=bool(tail))
     end = _read_end(back) or _read_cut_end(tail)
     titles = _find_titles(back)
     is_certain = not tail or titles.custom is not None
     if tail and titles.custom is None and titles.ai is None:
-        titles = _merge_titles(titles, _find_titles(list(join_lines(split_lines(head)))))
+        titles = _merge_titles(titles, _find_titles(split_values(head)))
     _add_prompts(titles, start, back, is_whole=not tail)
     first, last = {**end, **start.fields}, {**start.fields, **end}
     return Peek(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from turnlog.entries.file_ends import split_lines
 from turnlog.entries.line_decoder import BOM, decode_patiently
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
@@ -53,6 +54,17 @@ def _is_inner_object(line: bytes, before: bytes) -> bool:
     """Return whether an object at the start of a line may be part of another: some formatters don't indent."""
     is_bare = line.strip(_JSON_SPACE + b",") in (b"{", b"{}")
     return is_bare and before.rstrip(_JSON_SPACE).endswith((b"[", b",", b":"))
+
+
+def split_values(data: bytes) -> list[bytes]:
+    """Split data into lines, with those of a value that stretches over several in one piece."""
+    lines = split_lines(data)
+    return list(join_lines(lines)) if any(map(is_opening_line, lines)) else lines
+
+
+def is_opening_line(line: bytes) -> bool:
+    """Return whether a line ends with the start of an object, as an ordinary line never does."""
+    return line.endswith((b"{\n", b"{\r\n"))
 
 
 def join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.line_decoder import complete_body, decode_first_object
-from turnlog.entries.spread_values import join_lines
+from turnlog.entries.spread_values import is_opening_line, join_lines
 from turnlog.entries.typed_text import MAX_LISTED_CHARS, read_typed_command, read_typed_text
 
 TITLE_FIELDS = {
@@ -132,6 +132,8 @@ def read_titles(path: str | Path) -> SessionTitles:
     titles = SessionTitles()
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
-        for line in join_lines(file):
+        is_spread = is_opening_line(file.readline())
+        file.seek(0)
+        for line in join_lines(file) if is_spread else file:
             titles.add_line(line)
     return titles

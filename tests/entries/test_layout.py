@@ -468,3 +468,19 @@ def test_the_state_file_is_in_the_config_folder_or_beside_the_usual_one(tmp_path
     assert find_state_file(other) is None
     (usual / ".claude.json").write_text("{}")
     assert find_state_file(usual) == usual / ".claude.json"
+
+
+@posix
+def test_files_that_a_session_may_have_in_a_locked_folder_are_no_secret(tmp_path: Path) -> None:
+    """Who copies or deletes a session is refused, and who looks at it is told."""
+    session = "11111111-2222-4333-8444-555555555555"
+    locked = tmp_path / "file-history" / session
+    locked.mkdir(parents=True)
+    locked.chmod(0)
+    with permissions_bind():
+        with pytest.raises(Unreadable, match=f"{session}: Permission denied; files of session {session} may be there"):
+            list_belongings(tmp_path, tmp_path / "projects" / "-a", session)
+        survey = Survey()
+        assert list_belongings(tmp_path, tmp_path / "projects" / "-a", session, survey=survey).file_history == ()
+        assert [item.path for item in survey.unlisted] == [str(locked)]
+    locked.chmod(0o700)

@@ -132,10 +132,14 @@ def test_parents_are_known_by_place() -> None:
     assert list(found.list_children(5)) == []
 
 
-def test_a_uuid_that_is_written_twice_is_a_duplicate_once() -> None:
-    found = open_variant("first-rows-written-twice-same-uuids").graph
-    assert found.duplicates
-    assert len({row.uuid for row in found.duplicates}) == len(found.duplicates)
+def test_a_uuid_that_two_different_entries_have_is_a_duplicate_once() -> None:
+    build = base()
+    build.prompt("something else", uuid="u2", parent="a1")
+    assert [row.uuid for row in graph(build).duplicates] == ["u2"]
+
+
+def test_history_that_is_written_again_holds_no_duplicates() -> None:
+    assert not open_variant("first-rows-written-twice-same-uuids").graph.duplicates
 
 
 def test_rows_that_are_their_own_ancestors_are_a_cycle_once() -> None:

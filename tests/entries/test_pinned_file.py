@@ -170,3 +170,25 @@ def test_a_closed_file_holds_no_descriptor(inside: Path) -> None:
         file.close()
     after = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
     assert after == before
+
+
+def test_a_file_that_becomes_a_link_while_its_path_is_checked_is_not_used(inside: Path, outside: Path) -> None:
+    class Restless(PinnedFile):
+        def check(self) -> None:
+            super().check()
+            replace_by_link(inside / "d" / "a.txt", outside / "a.txt")
+
+    with pytest.raises(Changed):
+        Restless(inside / "d" / "a.txt").stat()
+
+
+def test_a_link_to_itself_is_an_error_of_its_own(inside: Path) -> None:
+    (inside / "loop").symlink_to("loop")
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+        PinnedFile(inside / "loop").stat()
+
+
+def test_without_an_open_folder_the_path_is_used(inside: Path) -> None:
+    file = PinnedFile(inside / "d" / "a.txt")
+    file.close()
+    assert (file.stat().st_size, file.read()) == (len("mine"), b"mine")

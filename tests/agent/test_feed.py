@@ -100,9 +100,9 @@ def test_a_program_is_asked_for_leave_and_gives_it(desk: MakeDesk) -> None:
     ("response", "expected"),
     [
         ({"behavior": "deny", "message": "use make"}, "use make"),
-        ({"behavior": "deny"}, "denied the call"),
-        ({"behavior": "allow", "updatedInput": "mkdir other"}, "not an object"),
-        ({}, "denied the call"),
+        ({"behavior": "deny"}, "invalid permission result"),
+        ({"behavior": "allow", "updatedInput": "mkdir other"}, "invalid permission result"),
+        ({}, "invalid permission result"),
     ],
 )
 def test_what_a_program_does_not_allow_is_not_done_and_the_model_is_told(
@@ -125,7 +125,7 @@ def test_a_program_that_is_asked_can_end_the_turn(desk: MakeDesk, how: str) -> N
     talk.say(user("go"))
     asked = talk.wait_for_request()
     if how == "answer":
-        talk.answer(asked, behavior="deny", interrupt=True)
+        talk.answer(asked, behavior="deny", message="stop", interrupt=True)
     else:
         talk.say(control("x", subtype="interrupt"))
     assert talk.until("result")["subtype"] == "error_during_execution"
@@ -172,10 +172,11 @@ def test_a_program_is_asked_the_questions_of_the_model_and_answers_them(desk: Ma
     ("response", "expected"),
     [
         ({"behavior": "deny", "message": "not now"}, "not now"),
-        ({"behavior": "deny"}, "were not answered"),
+        ({"behavior": "deny", "message": ""}, "were not answered"),
+        ({"behavior": "deny"}, "invalid permission result"),
         ({"behavior": "allow"}, "did not answer"),
         ({"behavior": "allow", "updatedInput": {"answers": "Blue"}}, "did not answer"),
-        ({"behavior": "allow", "updatedInput": 5}, "did not answer"),
+        ({"behavior": "allow", "updatedInput": 5}, "invalid permission result"),
     ],
 )
 def test_a_program_that_does_not_answer_a_question_leaves_it_open(

@@ -99,7 +99,7 @@ def test_a_file_that_is_no_session_is_said_to_be_none(turnlog: Turnlog, machine:
     path = machine.add(SESSION, b"no session\n")
     done = turnlog("fork", path, "--at", "1")
     assert done.status == 1
-    assert "no conversation to fork" in done.err
+    assert "none of its lines is a Claude Code entry" in done.err
 
 
 def test_the_demo_is_not_written_into(turnlog: Turnlog, machine: Machine) -> None:

@@ -421,6 +421,6 @@ def test_an_answer_that_the_client_made_up_is_left_out_and_an_api_error_stays(
 
 def test_requests_without_a_message_are_shown_beside_the_client_s_own_total(turnlog: Turnlog) -> None:
     lines = turnlog("show", find_recording("2.1.325/compact")).lines
-    assert lines[4] == "Tokens: 14,915 in, 1,101 out, 375,000 read from cache · $0.16 at list prices"
-    assert lines[5] == "Requests without a message: claude-opus-5-5, 14,069 in, 123 out · $0.059"
-    assert lines[6] == "Client's own total: 28,984 in, 1,224 out, 375,000 read from cache · $0.215"
+    assert lines[5] == "Tokens: 14,915 in, 1,101 out, 375,000 read from cache · $0.16 at list prices"
+    assert lines[6] == "Requests without a message: claude-opus-5-5, 14,069 in, 123 out · $0.059"
+    assert lines[7] == "Client's own total: 28,984 in, 1,224 out, 375,000 read from cache · $0.215"

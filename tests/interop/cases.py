@@ -12,9 +12,7 @@ from tests.interop.line_cases import line_cases
 LINES = "a row over several lines: the client reads values, we read lines"
 
 KNOWN = {
-    "pretty-row": LINES,
     "pretty-row-then-another": LINES,
-    "pretty-rows-only": LINES,
     "wrapped-in-an-array-over-lines": LINES,
 }
 """Files for which turnlog says otherwise than the client, and why; a test fails when one of them agrees."""

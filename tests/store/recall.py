@@ -26,7 +26,7 @@ NO_TEXT = frozenset(
     " base requestDigest sourceToolAssistantUUID sourceToolUseID interruptedMessageId refusedMessageId runId deliveryId"
     " delivery_id commandUuid source_uuid headUuid tailUuid anchorUuid file_id taskId processId pluginId backupFileName"
     " bridgeSessionId ownerAccountUuid ownerOrganizationUuid sessionGroupingId parentSessionId parentLastUuid"
-    " summarizedTurnPromptUuids from senderTaskId imagePasteIds clearedAttachmentUUIDs compactedToolIds digests"
+    " summarizedTurnPromptUuids requestSessionId mcpCallNotReadOnly from senderTaskId imagePasteIds clearedAttachmentUUIDs compactedToolIds digests"
     # when, where and by whom, which filters are for
     " timestamp version cwd gitBranch userType entrypoint slug sessionKind teamName model role type level"
     # one of a few words of the client's own
@@ -38,7 +38,9 @@ NO_TEXT = frozenset(
     " serverClassifierRequest triggers usage caller cache_control modelUsage".split()
 )
 """Fields that hold no text of a person, a model or a tool."""
-UNREADABLE = frozenset({"thinking.signature", "redacted_thinking.data", "image.source", "document.source"})
+UNREADABLE = frozenset({"thinking.signature", "redacted_thinking.data", "image.source", "document.source"}) | frozenset(
+    {"user.origin.name", "user.origin.body"}  # of a peer's message, which the entry itself repeats
+)
 WORDLESS = frozenset(
     "permission-mode fork-context-ref cost-state ended-by-model data-flow-incomplete attribution-snapshot session-owner"
     " observer-ref auto_mode_exit ultra_effort_exit workflow_keyword_request max_turns_reached redacted_thinking image"

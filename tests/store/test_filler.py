@@ -31,6 +31,7 @@ from turnlog.store.index.coverage import needs_filling, read_coverage
 from turnlog.store.index.fill_lock import get_filler_place, is_filler_running
 from turnlog.store.index.refresh import fill_index, ignore_progress
 from turnlog.store.index.upkeep import list_index_faults
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and fork")
@@ -124,7 +125,7 @@ def test_a_filler_reads_the_rest_and_ends(store: Store, desk: Desk, tmp_path: Pa
 def test_a_filler_also_indexes_what_is_new(desk: Desk, tmp_path: Path) -> None:
     fill(desk)
     desk.data.mkdir()
-    run_filler(desk.data / "index.db", [desk.config])
+    run_filler(desk.data / DEFAULT_INDEX_NAME, [desk.config])
     assert_whole(desk, tmp_path / "scratch")
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
-from turnlog.entries.format import load_format
+from tests.store.recall import HIDDEN, NO_TEXT, SAME_TWICE, WORDLESS, Garden, plant
+from turnlog.entries.format import FieldFormat, ObjectFormat, load_format
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
@@ -65,6 +65,12 @@ def test_what_nobody_can_read_is_not_found(corpus: Searched, place: str) -> None
     assert corpus.find(corpus.garden.words[f"hidden: {place}"]).total == 0
 
 
+def list_own_fields(kind: ObjectFormat) -> list[FieldFormat]:
+    """The fields of a type that can hold the text of a person, a model or a tool."""
+    fields = load_format().list_fields(kind)
+    return [field for name, field in fields.items() if name not in {"type", "rendered", *NO_TEXT}]
+
+
 def test_every_known_type_has_a_plant(corpus: Searched) -> None:
     known = load_format()
     kinds = {"entry": known.entries, "system": known.system, "attachment": known.attachments}
@@ -75,4 +81,10 @@ def test_every_known_type_has_a_plant(corpus: Searched) -> None:
         for tag in tags
         if not any(place.startswith(f"{kind}/{tag}.") for place in corpus.garden.words)
     }
-    assert bare == WORDLESS
+    nameless = {
+        tag
+        for tags in kinds.values()
+        for tag, found in tags.items()
+        if not any("string" in field.type or field.type == "any" or field.holds for field in list_own_fields(found))
+    }
+    assert bare - nameless == WORDLESS - nameless, "a type that can hold text needs a plant"

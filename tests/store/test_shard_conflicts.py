@@ -14,6 +14,9 @@ from turnlog.store.index.refresh import fill_index, ignore_progress
 from turnlog.store.index.shard_repair import note_shard_progress
 from turnlog.store.index.shards import get_shard_path, list_attached_shards
 from turnlog.store.index.upkeep import list_index_faults
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
+
+INDEX_STEM = DEFAULT_INDEX_NAME.removesuffix(".db")
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def many(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def find_shard(desk: Desk, number: int) -> Path:
-    return get_shard_path(desk.data / "index.db", number)
+    return get_shard_path(desk.data / DEFAULT_INDEX_NAME, number)
 
 
 def copy_databases(desk: Desk, folder: Path, *names: str) -> None:
@@ -58,14 +61,14 @@ def assert_whole(desk: Desk, folder: Path) -> None:
 
 def test_a_shard_is_not_mistaken_for_another(many: Desk, tmp_path: Path) -> None:
     many.refresh()
-    copy_databases(many, tmp_path, "index.shard1")
-    (tmp_path / "index.shard1").rename(tmp_path / "index.shard2")
-    bring_back(many, tmp_path, "index.shard2")
+    copy_databases(many, tmp_path, f"{INDEX_STEM}.shard1")
+    (tmp_path / f"{INDEX_STEM}.shard1").rename(tmp_path / f"{INDEX_STEM}.shard2")
+    bring_back(many, tmp_path, f"{INDEX_STEM}.shard2")
     told: list[str] = []
     with many.open(told.append) as store:
         assert list_attached_shards(store.db) == [1]
         assert needs_filling(store.db)
-    assert ["index.shard2: missing or damaged" in line for line in told] == [True]
+    assert [f"{INDEX_STEM}.shard2: missing or damaged" in line for line in told] == [True]
     many.refresh()
     assert_whole(many, tmp_path / "scratch")
 
@@ -75,8 +78,8 @@ def test_a_shard_of_another_index_is_not_used(many: Desk, tmp_path: Path) -> Non
     other = Desk(tmp_path / "other")
     other.write(main(), b"".join(recorded_lines()[:200]))
     other.refresh()
-    copy_databases(other, tmp_path, "index.shard1")
-    bring_back(many, tmp_path, "index.shard1")
+    copy_databases(other, tmp_path, f"{INDEX_STEM}.shard1")
+    bring_back(many, tmp_path, f"{INDEX_STEM}.shard1")
     with many.open() as store:
         assert list_attached_shards(store.db) == [2]
     many.refresh()
@@ -88,10 +91,10 @@ def test_an_index_that_is_older_than_its_shards_reads_the_difference_again(
     many: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_small: bool
 ) -> None:
     many.refresh()
-    copy_databases(many, tmp_path, "index.db")
+    copy_databases(many, tmp_path, DEFAULT_INDEX_NAME)
     many.append(main(TWO), b"".join(recorded_lines()[310:330]))
     many.refresh()
-    bring_back(many, tmp_path, "index.db")
+    bring_back(many, tmp_path, DEFAULT_INDEX_NAME)
     with many.open() as store:
         assert any("files that differ from the index: 1;" in fault for fault in list_index_faults(store.db))
     if is_small:
@@ -103,10 +106,10 @@ def test_an_index_that_is_older_than_its_shards_reads_the_difference_again(
 
 def test_shards_that_are_older_than_their_index_are_filled_again(many: Desk, tmp_path: Path) -> None:
     many.refresh()
-    copy_databases(many, tmp_path, "index.shard1", "index.shard2")
+    copy_databases(many, tmp_path, f"{INDEX_STEM}.shard1", f"{INDEX_STEM}.shard2")
     many.append(main(ONE), b"".join(recorded_lines()[300:350]))
     many.refresh()
-    bring_back(many, tmp_path, "index.shard1", "index.shard2")
+    bring_back(many, tmp_path, f"{INDEX_STEM}.shard1", f"{INDEX_STEM}.shard2")
     with many.open() as store:
         assert any("files that differ from the index" in fault for fault in list_index_faults(store.db))
     many.refresh()
@@ -115,7 +118,7 @@ def test_shards_that_are_older_than_their_index_are_filled_again(many: Desk, tmp
 
 def test_shards_of_an_index_that_was_deleted_by_hand_are_deleted(many: Desk, tmp_path: Path) -> None:
     many.refresh()
-    for path in many.data.glob("index.db*"):
+    for path in many.data.glob(f"{DEFAULT_INDEX_NAME}*"):
         path.unlink()
     shutil.copyfile(find_shard(many, 1), find_shard(many, 7))
     many.refresh()

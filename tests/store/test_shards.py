@@ -30,12 +30,15 @@ from turnlog.store.index.shard_repair import reconcile_shards
 from turnlog.store.index.shard_writer import fill_shard
 from turnlog.store.index.shards import attach_shards, get_shard_path, list_attached_shards, read_shard_numbers
 from turnlog.store.index.upkeep import empty_index, is_shard_fault, list_index_faults, tidy_index
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.insight.tool_tallies import tally_tool_calls
 from turnlog.store.search.facet_counts import FacetCounter
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import SearchOptions, search_index
 from turnlog.store.store import Store
+
+INDEX_STEM = DEFAULT_INDEX_NAME.removesuffix(".db")
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and /proc")
 LONG = "dddddddd-0000-4000-8000-000000000004"
@@ -163,7 +166,10 @@ def test_compacting_keeps_everything(store: Store, many: Desk, tmp_path: Path) -
 
 def test_the_size_is_that_of_all_files(store: Store, many: Desk) -> None:
     store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    files = [many.data / "index.db", *(get_shard_path(many.data / "index.db", number) for number in (1, 2, 3))]
+    files = [
+        many.data / DEFAULT_INDEX_NAME,
+        *(get_shard_path(many.data / DEFAULT_INDEX_NAME, number) for number in (1, 2, 3)),
+    ]
     assert store.status().size == sum(file.stat().st_size for file in files)
 
 
@@ -209,7 +215,7 @@ def test_a_damaged_shard_is_put_aside_and_filled_again(
     with many.open() as store:
         store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         spent = content(store.db).spend
-    path = get_shard_path(many.data / "index.db", 2)
+    path = get_shard_path(many.data / DEFAULT_INDEX_NAME, 2)
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
     damage(path)
@@ -221,7 +227,7 @@ def test_a_damaged_shard_is_put_aside_and_filled_again(
             assert store.shows_damage(caught.value)
             store.discard_damage(caught.value)
         assert list_attached_shards(store.db) == [1, 3]
-        assert [line for line in told if "index.shard2: missing or damaged" in line]
+        assert [line for line in told if f"{INDEX_STEM}.shard2: missing or damaged" in line]
         assert content(store.db).spend == spent
         assert needs_filling(store.db)
         assert store.db.execute("SELECT count(*) FROM shard1.text").get
@@ -249,15 +255,15 @@ def test_a_shard_that_may_not_be_written_stays_where_it_is(many: Desk, mode: int
         if os.geteuid() == 0:
             for path in (Path(place), folder, *folder.iterdir()):
                 os.chown(path, 65534, 65534)
-        shard = get_shard_path(folder / "index.db", 2)
+        shard = get_shard_path(folder / DEFAULT_INDEX_NAME, 2)
         with Store.open(folder) as store, drop_privileges():
             assert store.shows_damage(apsw.ReadOnlyError("the header is damaged"))
             shard.chmod(mode)
             assert not store.shows_damage(apsw.ReadOnlyError("a permission is missing"))
         with (
-            closing(apsw.Connection(str(folder / "index.db"))) as db,
+            closing(apsw.Connection(str(folder / DEFAULT_INDEX_NAME))) as db,
             drop_privileges(),
-            pytest.raises((apsw.ReadOnlyError, apsw.CantOpenError), match=r"index\.shard2"),
+            pytest.raises((apsw.ReadOnlyError, apsw.CantOpenError), match=rf"{INDEX_STEM}\.shard2"),
         ):
             attach_shards(db)
         assert shard.exists()
@@ -289,7 +295,7 @@ def test_text_that_can_not_be_decoded_is_damage(store: Store, many: Desk) -> Non
     name: str = store.db.execute("SELECT max(name) FROM shard2.identifier").get
     store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     store.close()
-    path = get_shard_path(many.data / "index.db", 2)
+    path = get_shard_path(many.data / DEFAULT_INDEX_NAME, 2)
     path.write_bytes(path.read_bytes().replace(name.encode(), b"\xff" + name.encode()[1:], 1))
     with many.open() as again:
         # The name is in the table and in its index.
@@ -310,7 +316,7 @@ def test_a_damaged_part_of_a_file_that_goes_on_in_the_index_is_read_again(
     many.refresh()
     number = store.db.execute("SELECT shard FROM file WHERE path GLOB ?", (f"*{LONG}*",)).get
     store.close()
-    get_shard_path(many.data / "index.db", number).unlink()
+    get_shard_path(many.data / DEFAULT_INDEX_NAME, number).unlink()
     many.refresh()
     assert_whole(many, tmp_path / "scratch")
 
@@ -321,8 +327,8 @@ def test_an_index_of_another_version_takes_its_shards_along(many: Desk, tmp_path
         store.db.pragma("user_version", 3)
     many.refresh()
     assert sorted(path.name for path in many.data.glob("*.old")) == [
-        "index.db.old",
-        *(f"index.shard{number}.old" for number in (1, 2, 3)),
+        f"{DEFAULT_INDEX_NAME}.old",
+        *(f"{INDEX_STEM}.shard{number}.old" for number in (1, 2, 3)),
     ]
     assert_whole(many, tmp_path / "scratch")
 
@@ -350,7 +356,7 @@ def test_what_a_shard_has_lost_is_read_again(store: Store, many: Desk, tmp_path:
 
 def test_a_filler_fills_shards_too(many: Desk, tmp_path: Path) -> None:
     many.data.mkdir()
-    run_filler(many.data / "index.db", [many.config])
+    run_filler(many.data / DEFAULT_INDEX_NAME, [many.config])
     with many.open() as store:
         assert len(read_shard_numbers(store.db)) == 3
     assert_whole(many, tmp_path / "scratch")
@@ -416,7 +422,7 @@ def test_identifiers_can_be_left_to_a_later_run(many: Desk, tmp_path: Path) -> N
 
 def test_a_filler_finds_the_identifiers_last(many: Desk, tmp_path: Path) -> None:
     many.data.mkdir()
-    run_filler(many.data / "index.db", [many.config])
+    run_filler(many.data / DEFAULT_INDEX_NAME, [many.config])
     with many.open() as store:
         assert not needs_identifiers(store.db)
     assert_whole(many, tmp_path / "scratch")

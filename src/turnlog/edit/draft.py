@@ -110,6 +110,21 @@ class Draft(NamedTuple):
         """Map the index of each entry to the position of its row."""
         return {item.index: at for at, row in enumerate(self.rows) if isinstance(item := row.item, Entry)}
 
+    def map_replays(self) -> dict[int, list[int]]:
+        """Map the position of each entry that was written again to those of its replays, which the client may use."""
+        if not self.file.repeated:
+            return {}
+        replays, first = self.file.list_replays(), dict[str, int]()
+        found: dict[int, list[int]] = {}
+        for at, row in enumerate(self.rows):
+            if not isinstance(item := row.item, Entry) or item.uuid is None:
+                continue
+            if item.index not in replays:
+                first.setdefault(item.uuid, at)
+            elif item.uuid in first:
+                found.setdefault(first[item.uuid], []).append(at)
+        return found
+
     # -- edits
 
     def with_changes(self, changes: RowChanges) -> Draft:

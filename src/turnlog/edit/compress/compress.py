@@ -144,7 +144,11 @@ def compress_turns(
 
 def apply_compression(draft: Draft, result: CompressionResult) -> Draft:
     places = draft.map_entry_places()
-    return draft.with_changes({places[index]: values for index, values in result.changes.items() if index in places})
+    changes = {places[index]: values for index, values in result.changes.items() if index in places}
+    for at, copies in draft.map_replays().items():
+        if at in changes:
+            changes |= dict.fromkeys(copies, changes[at])
+    return draft.with_changes(changes)
 
 
 def build_message_reader(draft: Draft) -> Callable[[Entry], Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from functools import lru_cache
+from heapq import nlargest
+from operator import attrgetter
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -28,6 +31,7 @@ HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
 """Entry points of sessions that client 2.1.325 does not list; the value in the first entry counts."""
 _MAX_READ_NEIGHBOURS = 20
 """How many sessions of the same folder are read to find out where a project is now."""
+_MAX_KNOWN_PROJECTS = 64
 _PROGRAM_REASON = "a program wrote it"
 _AGENT_REASON = "it begins with entries of a sub-agent"
 _ELSEWHERE_REASON = "it is in the folder of another project"
@@ -235,14 +239,24 @@ def _find_new_path(old: str, project_dir: Path) -> str | None:
     if found := _WORKTREE_PATH.search(old):
         repository = old[: found.start()]
         return repository if os.path.isdir(repository) else None  # noqa: PTH112
-    files = sorted(list_project_sessions(project_dir), key=lambda item: -item.mtime_ns)[:_MAX_READ_NEIGHBOURS]
+    try:
+        changed_ns = project_dir.stat().st_mtime_ns
+    except OSError:
+        return None
+    return next((folder for folder in _list_recent_folders(project_dir, changed_ns) if os.path.isdir(folder)), None)  # noqa: PTH112
+
+
+@lru_cache(_MAX_KNOWN_PROJECTS)
+def _list_recent_folders(project_dir: Path, changed_ns: int) -> tuple[str, ...]:  # noqa: ARG001 - a key of the cache
+    """List the working folders of a project folder's latest sessions; once for all of its sessions that ask."""
+    files = nlargest(_MAX_READ_NEIGHBOURS, list_project_sessions(project_dir), key=attrgetter("mtime_ns"))
     folders = (peek_safely(item.file).cwd for item in files)
-    return next((folder for folder in folders if folder and _is_existing_home(folder, project_dir)), None)
+    return tuple(folder for folder in folders if folder and _is_home_of(folder, project_dir))
 
 
-def _is_existing_home(folder: str, project_dir: Path) -> bool:
-    """Return whether a folder exists and is the one that a project folder is named after."""
-    return make_slug(folder).casefold() == project_dir.name.casefold() and os.path.isdir(folder)  # noqa: PTH112
+def _is_home_of(folder: str, project_dir: Path) -> bool:
+    """Return whether a project folder is named after a folder."""
+    return make_slug(folder).casefold() == project_dir.name.casefold()
 
 
 MISSING_CWD = Illness(

@@ -86,7 +86,7 @@ def _edit_rows(
     """Return new values for rows, and the rows with nothing left, by position."""
     changes: dict[int, dict[str, Any]] = {}
     removed: set[int] = set()
-    places = draft.map_entry_places()
+    places, replays = draft.map_entry_places(), draft.map_replays()
     for entry in session.entries:
         at = places.get(entry.index)
         if at is None or entry.flaw is not None or not _may_change(entry):
@@ -97,9 +97,9 @@ def _edit_rows(
             continue
         tally.add_tally(row_tally)
         if result.is_gone:
-            removed.add(at)
+            removed.update((at, *replays.get(at, ())))
         elif result.changes:
-            changes[at] = result.changes
+            changes |= dict.fromkeys((at, *replays.get(at, ())), result.changes)
     return changes, removed
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.errors import UsageError
-from turnlog.session.call_times import find_working_time, is_launch
 from turnlog.store.project_folders import load_session_folders
 from turnlog.store.usage.time_zones import TimeZone, format_day
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
@@ -94,6 +93,8 @@ def list_call_points(db: apsw.Connection, request: UsageRequest) -> list[UsagePo
 
 def list_tool_times(db: apsw.Connection, request: UsageRequest) -> dict[str, list[float]]:
     """List how long the answered calls to each tool took, in milliseconds."""
+    from turnlog.session.call_times import find_working_time, is_launch  # `usage --help` needs no decoders
+
     which, values = _build_call_condition(db, request)
     times: dict[str, list[float]] = {}
     query = (

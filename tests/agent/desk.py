@@ -192,6 +192,13 @@ class Terminal:
             watch.check(f"{text!r} was not written")
         self.expect(text)
 
+    def wait_for_rest(self) -> None:
+        """Wait until the program has read what was sent: a signal makes the terminal forget what is still unread."""
+        watch, rests = Watch(self._process.pid), 0
+        while rests < 5 and self._read(0.1):
+            rests = 0 if watch.is_working() else rests + 1
+            watch.check("it does not come to rest")
+
     def wait_for_end(self) -> int:
         """Wait for the end of the program; its exit status."""
         watch = Watch(self._process.pid)

@@ -299,7 +299,8 @@ def test_a_mark_at_the_start_counts_only_if_it_is_typed(make_line: Callable[...,
 def test_ctrl_c_gives_up_pasted_text_whose_end_does_not_come(make_line: Callable[..., Line], kind: str) -> None:
     line = make_line(kind)
     line.terminal.send("\x1b[200~!lost\r!touch made\r")
-    line.terminal.press("\x03", "touch made")  # Ctrl-C may overtake what was pasted
+    line.terminal.wait_for_rest()
+    line.terminal.press("\x03", "touch made")
     line.terminal.send("\r")
     line.terminal.expect("<<")
     assert json.loads(line.terminal.expect(">>").removesuffix(">>")) == ["line", " !lost\n!touch made\n"]

@@ -26,7 +26,8 @@ NO_TEXT = frozenset(
     " base requestDigest sourceToolAssistantUUID sourceToolUseID interruptedMessageId refusedMessageId runId deliveryId"
     " delivery_id commandUuid source_uuid headUuid tailUuid anchorUuid file_id taskId processId pluginId backupFileName"
     " bridgeSessionId ownerAccountUuid ownerOrganizationUuid sessionGroupingId parentSessionId parentLastUuid"
-    " summarizedTurnPromptUuids requestSessionId mcpCallNotReadOnly from senderTaskId imagePasteIds clearedAttachmentUUIDs compactedToolIds digests"
+    " summarizedTurnPromptUuids requestSessionId mcpCallNotReadOnly"
+    " from senderTaskId imagePasteIds clearedAttachmentUUIDs compactedToolIds digests"
     # when, where and by whom, which filters are for
     " timestamp version cwd gitBranch userType entrypoint slug sessionKind teamName model role type level"
     # one of a few words of the client's own

@@ -118,8 +118,11 @@ class StopHooks:
 
 
 def _build_stop_summary(report: HookOutcome) -> dict[str, Any]:
-    troubles = [answer.block_reason or answer.error for answer in report.answers if not answer.output.is_timed_out]
-    errors = [trouble for trouble in troubles if trouble]
+    troubles = [
+        (trouble, answer.block_reason is None)
+        for answer in report.answers
+        if not answer.output.is_timed_out and (trouble := answer.block_reason or answer.error)
+    ]
     infos = [
         {"command": answer.hook.label}
         | ({"durationMs": answer.output.milliseconds} if answer.block_reason is None else {})
@@ -128,7 +131,8 @@ def _build_stop_summary(report: HookOutcome) -> dict[str, Any]:
     return {
         "hookCount": len(infos),
         "hookInfos": infos,
-        "hookErrors": errors,
+        "hookErrors": [trouble for trouble, _ in troubles],
+        "failedHookErrorIndexes": [at for at, (_, has_failed) in enumerate(troubles) if has_failed],
         "hookAdditionalContext": report.contexts,
         "preventedContinuation": report.stop_reason is not None,
         "stopReason": report.stop_reason or "",

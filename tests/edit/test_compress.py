@@ -83,6 +83,19 @@ def test_only_texts_of_the_named_turns_become_shorter() -> None:
     assert (found.model, found.to) == (None, 0.35)
 
 
+def test_history_that_was_written_again_becomes_as_short_as_its_first_copy() -> None:
+    build = Build()
+    build.prompt("please")
+    build.answer(LONG)
+    build.lines += [dict(line) for line in build.lines]
+    session = build.session()
+    found = compress_turns(session, ALL, to=0.3)
+    rows = apply_compression(Draft.from_transcript(session.file), found).rows
+    changed = [at for at, row in enumerate(rows) if row.changed]
+    assert changed == [1, 3]
+    assert rows[1].changed == rows[3].changed
+
+
 def test_thinking_calls_results_and_other_fields_stay_as_they_are() -> None:
     thinking = {"type": "thinking", "thinking": LONG, "signature": "sig"}
     cited = {"type": "text", "text": LONG, "citations": [{"x": 1}]}

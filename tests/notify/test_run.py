@@ -356,6 +356,22 @@ def test_a_combined_message_of_which_little_is_left_is_none(tmp_path: Path, left
         assert [(notice.session_id, notice.members) for notice in drain(queue)] == [("a", ())][:left]
 
 
+def test_a_combined_message_that_was_sent_before_keeps_its_id_with_one_member_left(tmp_path: Path) -> None:
+    names = [f"/{letter}" for letter in "abcd"]
+    with NotifyQueue(tmp_path) as queue:
+        notifier, source = make(queue, [time.time()])
+        source.next = [build_waiting_session(name) for name in names]
+        notifier.run_round()
+        queue.combine_messages("hook")
+        first = queue.begin_delivery("hook")  # the answer of the server is lost
+        source.next = [build_waiting_session(name, column="idle", state="finished") for name in names[1:]]
+        notifier.run_round()
+        (again,) = drain(queue)
+    assert first is not None
+    assert again.id == first.notice.id
+    assert [member.session_id for member in again.members] == ["a"]
+
+
 def test_twenty_sessions_that_need_somebody_at_once_are_one_message(tmp_path: Path) -> None:
     from turnlog.notify.runner import NotifierThreads
 

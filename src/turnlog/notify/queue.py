@@ -293,8 +293,9 @@ class NotifyQueue:
 
 def _withdraw_message(db: apsw.Connection, key: str) -> None:
     """Remove a message, or its part of a combined one."""
-    rows: list[Any] = db.execute("SELECT id, notice FROM delivery WHERE instr(notice, ?)", (key.encode(),)).fetchall()
-    for row_id, data in rows:
+    sql = "SELECT id, notice, tries FROM delivery WHERE instr(notice, ?)"
+    rows: list[Any] = db.execute(sql, (key.encode(),)).fetchall()
+    for row_id, data, tries in rows:
         notice = _decode_notice(data)
         if notice is None:
             continue
@@ -302,7 +303,8 @@ def _withdraw_message(db: apsw.Connection, key: str) -> None:
         if notice.id == key or not rest:
             db.execute("DELETE FROM delivery WHERE id = ?", (row_id,))
         elif len(rest) < len(notice.members):
-            fewer = rest[0] if len(rest) == 1 else combine_notifications(rest, notice.id)
+            # A message that was sent before may have arrived, so it keeps its id even with a single member.
+            fewer = rest[0] if len(rest) == 1 and not tries else combine_notifications(rest, notice.id)
             db.execute("UPDATE delivery SET notice = ? WHERE id = ?", (msgspec.json.encode(fewer), row_id))
 
 

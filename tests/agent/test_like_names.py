@@ -66,7 +66,7 @@ def test_a_server_of_a_project_does_not_take_over_the_rules_of_the_person_s_own(
     assert "'a_b' does not start" in problems
 
 
-def test_neither_does_a_server_of_a_plugin(tmp_path: Path) -> None:
+def test_a_server_of_a_plugin_does_not_replace_one_of_the_person(tmp_path: Path) -> None:
     for name, server in (("a", "b_c"), ("a_b", "c")):
         write(tmp_path / name / ".mcp.json", serve(server))
     plugins = tuple(EnabledPlugin(name, tmp_path / name) for name in ("a", "a_b"))
@@ -150,7 +150,7 @@ def test_only_a_plugin_has_skills_and_agents_with_its_name(tmp_path: Path) -> No
     assert len([line for line in warnings if "belong to a plugin" in line]) == 3
 
 
-def test_two_agents_of_one_name_in_one_folder_are_told(tmp_path: Path) -> None:
+def test_two_agents_of_one_name_in_one_folder_cause_a_warning(tmp_path: Path) -> None:
     for number in (1, 2):
         text = f"---\nname: check\ndescription: one\n---\nnumber {number}"
         write(tmp_path / "project" / ".claude" / "agents" / f"{number}.md", text)

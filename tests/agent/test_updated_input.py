@@ -16,7 +16,7 @@ ASKS = ("--permission-prompt-tool", "stdio")
 
 
 def run_allowed_call(here: Desk, *words: str, **updated: Any) -> Json:
-    """What the model is told of its call, which the program allows with another input."""
+    """Return the result of a call that the program allows with another input."""
     talk = Talk(here, *ASKS, *words)
     talk.say(user("go"))
     talk.answer(talk.wait_for_request(), behavior="allow", updatedInput=updated)
@@ -70,7 +70,7 @@ ALLOWED = {"behavior": "allow", "updatedInput": {"command": "mkdir made"}}
 
 
 def answer_call(here: Desk, answer: Any) -> Json:
-    """What the model is told of its call, which a program answers in this way."""
+    """Return the result of a call that a program answers in this way."""
     talk = Talk(here, *ASKS)
     talk.say(user("go"))
     request = talk.wait_for_request()

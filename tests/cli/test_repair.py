@@ -215,7 +215,7 @@ def test_a_session_that_begins_with_a_sub_agent_gets_into_the_list(turnlog: Turn
         assert "not-in-picker" not in {symptom.kind for symptom in diagnose_surroundings(session)}
 
 
-def test_a_session_whose_project_is_gone_is_told_to_be_moved(turnlog: Turnlog, machine: Machine) -> None:
+def test_the_remedy_for_a_session_whose_project_is_gone_is_a_move(turnlog: Turnlog, machine: Machine) -> None:
     machine.add(SESSION, base().data(), slug="-somewhere-else", mtime=LONG_AGO)
     done = turnlog("repair", SESSION)
     assert done.status == 1
@@ -280,7 +280,7 @@ def test_the_sessions_of_a_removed_worktree_are_moved_to_its_repository(
     assert f"remedy  turnlog move {tree} {tmp_path / 'shop'}, if" in turnlog("doctor", SESSION).out
 
 
-def test_what_would_not_be_resumed_is_not_told_to_be_resumed(turnlog: Turnlog, machine: Machine) -> None:
+def test_no_resume_command_is_printed_for_a_copy_that_would_not_resume(turnlog: Turnlog, machine: Machine) -> None:
     """A cut line is repaired, but nothing in the file is a conversation that could go on."""
     build = Build()
     build.note("custom-title", customTitle="Only a title")

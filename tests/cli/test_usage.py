@@ -185,7 +185,7 @@ def write_open_block(machine: Machine, *minutes_ago: float) -> None:
     machine.add(ONE, build.data())
 
 
-def test_the_open_block_is_told_with_its_pace(turnlog: Turnlog, machine: Machine) -> None:
+def test_the_open_block_is_listed_with_its_pace(turnlog: Turnlog, machine: Machine) -> None:
     write_open_block(machine, 10, 0)
     done = turnlog("usage", "blocks", "--timezone", "UTC")
     assert " open " in done.out

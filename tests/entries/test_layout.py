@@ -472,7 +472,7 @@ def test_the_state_file_is_in_the_config_folder_or_beside_the_usual_one(tmp_path
 
 @posix
 def test_files_that_a_session_may_have_in_a_locked_folder_are_no_secret(tmp_path: Path) -> None:
-    """Who copies or deletes a session is refused, and who looks at it is told."""
+    """Copying or deleting such a session is refused; views name the folder."""
     session = "11111111-2222-4333-8444-555555555555"
     locked = tmp_path / "file-history" / session
     locked.mkdir(parents=True)

@@ -30,7 +30,7 @@ def test_without_a_path_the_first_folder_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ["web shop", "it's", "$(touch pwned)", "a;touch pwned", "-rf", "new\nline"])
-def test_a_shell_runs_it_in_that_folder_whatever_its_name(tmp_path: Path, name: str) -> None:
+def test_a_shell_runs_the_command_in_its_folder_for_every_folder_name(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     folder.mkdir()
     client = tmp_path / "claude"

@@ -1,4 +1,4 @@
-"""Answers whose text the client lost are told from answers that said nothing."""
+"""Answers whose text the client lost differ from answers that said nothing."""
 
 from __future__ import annotations
 

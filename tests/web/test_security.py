@@ -324,7 +324,7 @@ def test_the_cookie_and_a_forged_origin_change_nothing_without_the_page_token(
 
 
 def test_no_page_gives_its_token_away(place: Machine, client: TestClient, door: ServerKeys) -> None:
-    """Whoever has only the cookie can read every page, but must not find in it what a POST needs."""
+    """The cookie alone opens every page, so no page may contain what a POST needs."""
     secret = door.derive_page_token(HOST)
     for method, path in addresses(build_application(place)):
         if method == "GET" and not path.endswith(("/updates", "/events")):

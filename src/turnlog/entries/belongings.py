@@ -58,7 +58,7 @@ def list_belongings(
 ) -> Belongings:
     """List the files that belong to a session; `plans` contains the plan names (`slug`) from its entries.
 
-    Whoever copies, moves or deletes the files must know all of them, so a folder that can't be listed raises
+    Copying, moving or deleting the files requires knowing all of them, so a folder that can't be listed raises
     `Unreadable`. For readers, a `survey` records it.
     """
     own_survey = survey or Survey()

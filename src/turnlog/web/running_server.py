@@ -1,7 +1,7 @@
 """Lets this user's other commands find a running server: its token is in a file that only the user can read.
 
 The file is `web-PORT.token` in turnlog's data folder; the server deletes it when it ends. A server that was killed
-leaves the file, but its token opens nothing any more, so it may be sent to whoever listens on the port now.
+leaves the file, but its token opens nothing any more, so it may be sent to any program that listens on the port now.
 """
 
 from __future__ import annotations

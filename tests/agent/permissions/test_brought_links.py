@@ -153,7 +153,7 @@ def test_commands_that_bring_no_links_lead_to_no_new_question(command: str, orig
     assert verdict(command, origin, allow=ALLOWED) == "allow"
 
 
-def test_a_rule_for_every_command_covers_such_a_line_unless_files_are_denied(origin: Path) -> None:
+def test_a_rule_for_every_command_covers_links_that_a_line_brings_unless_files_are_denied(origin: Path) -> None:
     line = "git checkout -q evil && cat src/a.txt"
     assert verdict(line, origin, allow=["Bash"]) == "allow"
     assert verdict(line, origin, allow=["Bash"], deny=["Read(//**/outside.txt)"]) == "ask"

@@ -64,7 +64,7 @@ def test_a_rule_covers_ordinary_uses(root: Path) -> None:
     assert [command for command in ORDINARY if verdict(command, root) != "allow"] == []
 
 
-def test_a_rule_with_the_very_same_text_covers_such_a_use(root: Path) -> None:
+def test_a_rule_with_the_whole_command_covers_a_use_that_reaches_further(root: Path) -> None:
     for command in (
         "sort --compress-program=./x a.txt",
         "awk '{print | \"sh\"}' a.txt",

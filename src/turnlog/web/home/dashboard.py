@@ -127,7 +127,7 @@ class DashboardCache:
             if self._known is not None and self._known[0] == state:
                 return self._known[1]
             begin, dashboard = time.monotonic(), None
-            if not machine.state.is_busy:  # else whoever writes the index recomputes its sums
+            if not machine.state.is_busy:  # otherwise, the process that writes the index recomputes its sums
                 update_spend_prices(db)
             with db:  # one state of the index: another process may be writing
                 dashboard = build_dashboard(db, listing)
